@@ -1,0 +1,40 @@
+"""neuron-harness: what a tanh neuron's results and gradients are worth, against an exact oracle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness._version import __version__
+from harness.errors import CannotVerify, UsageError
+from harness.grade import Grade
+
+if TYPE_CHECKING:
+    from harness.api import verify
+    from harness.verdict import Verdict, Verification, VerificationError
+
+__all__ = [
+    "CannotVerify",
+    "Grade",
+    "UsageError",
+    "Verdict",
+    "Verification",
+    "VerificationError",
+    "__version__",
+    "verify",
+]
+
+#: Looked up on first use: torch alone takes longer to import than `--help` may.
+_LATE = {
+    "verify": "harness.api",
+    "Verdict": "harness.verdict",
+    "Verification": "harness.verdict",
+    "VerificationError": "harness.verdict",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _LATE:
+        raise AttributeError(f"module 'harness' has no attribute {name!r}")
+    return getattr(import_module(_LATE[name]), name)

@@ -1,0 +1,185 @@
+"""Verification from Python: `harness.verify(subject)`, and the plans that the command line shares."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+
+from harness.case import DTYPES, format_of
+from harness.environment import describe_environment
+from harness.errors import CannotVerify, UsageError
+from harness.flush import flushing, subnormals_kept
+from harness.grade import Grade
+from harness.subjects import Kind, Stated, Subject, load
+from harness.subjects.registry import from_object
+from harness.verdict import Verdict, Verification
+from harness.verify import Plan, verify_one
+from reference.bounds import default_arithmetic
+
+DEFAULT_EXAMPLES = 1000
+#: What a subject without a stated grade must earn: that its formula in its format explains it.
+DEFAULT_REQUIRED = Grade.TEXTBOOK
+_DEVICES = ("cpu", "cuda")
+
+OnPlan = Callable[[Plan], None]
+OnVerdict = Callable[[Verdict], None]
+
+
+def verify(
+    subject: str | Subject | Callable[..., Any],
+    *,
+    kind: Kind | str | None = None,
+    dtypes: Sequence[str] | None = None,
+    devices: Sequence[str] | None = None,
+    require: Grade | str | None = None,
+    examples: int = DEFAULT_EXAMPLES,
+    seed: int | None = None,
+    activation_ulps: float | None = None,
+) -> Verification:
+    """Verify one subject: a name as the command line takes it, a `Subject`, or the callable itself.
+
+    `kind` says its signature (default: neuron, or what a named subject is); `dtypes` defaults to
+    all that it supports, `devices` to the CPU and to CUDA where there is one; `require` to the
+    grade a built-in subject states and to "textbook" for any other. `examples` is the number of
+    cases for each dtype and device; every regime gets at least one. `activation_ulps` is the error
+    allowed to the subject's tanh. The same `seed` draws the same cases; None takes a fresh one,
+    which the environment of the result holds.
+
+    Raises UsageError for an argument outside its range and SubjectError for an unknown subject
+    (both are ValueErrors), CannotVerify for a device that is not there.
+    """
+    plans = make_plans(
+        [_as_subject(subject, kind)],
+        dtypes=dtypes,
+        devices=devices,
+        require=require,
+        examples=examples,
+        seed=fresh_seed() if seed is None else seed,
+        activation_ulps=activation_ulps,
+    )
+    return run_plans(plans)
+
+
+def fresh_seed() -> int:
+    """A seed nobody chose, short enough to type."""
+    return secrets.randbelow(10**9)
+
+
+def _as_subject(subject: str | Subject | Callable[..., Any], kind: Kind | str | None) -> Subject:
+    if isinstance(subject, str):
+        return load(subject, kind)
+    return from_object(subject, kind)
+
+
+def make_plans(
+    subjects: Iterable[Subject],
+    *,
+    dtypes: Sequence[str] | None,
+    devices: Sequence[str] | None,
+    require: Grade | str | None,
+    examples: int,
+    seed: int,
+    activation_ulps: float | None,
+) -> list[Plan]:
+    """One plan for each subject, dtype and device. Raises as `verify` does."""
+    if examples < 1:
+        raise UsageError(f"examples is {examples}; expected at least 1; every regime gets one case")
+    if seed < 0:
+        raise UsageError(f"seed is {seed}; expected a whole number of 0 or more")
+    if activation_ulps is not None:
+        try:
+            default_arithmetic(format_of(DTYPES[0]), activation_ulps=activation_ulps)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+    wanted = None if require is None else _grade(require)
+    places = _devices(devices)
+    flush = bool(flushing())
+    plans = []
+    for subject in subjects:
+        for dtype in _dtypes(subject, dtypes):
+            for device in places:
+                if subject.devices is not None and device not in subject.devices:
+                    continue
+                stated = subject.stated.get(dtype)
+                plans.append(
+                    Plan(
+                        subject=subject,
+                        dtype=dtype,
+                        device=device,
+                        required=wanted or (stated.grade if stated else DEFAULT_REQUIRED),
+                        examples=examples,
+                        seed=seed,
+                        expected_wrong=wanted is None and _is_wrong(stated),
+                        reason=stated.reason if stated else "",
+                        activation_ulps=activation_ulps,
+                        flush_to_zero=flush,
+                    )
+                )
+    if not plans:
+        raise CannotVerify(
+            "no subject supports a dtype and device that was asked for; widen --dtype or --device"
+        )
+    return plans
+
+
+def run_plans(
+    plans: Sequence[Plan],
+    *,
+    on_plan: OnPlan | None = None,
+    on_case: Callable[[], None] | None = None,
+    on_verdict: OnVerdict | None = None,
+) -> Verification:
+    """Carry out plans in order. KeyboardInterrupt ends the run with the verdicts found so far."""
+    verdicts: list[Verdict] = []
+    environment = describe_environment(seed=plans[0].seed, flush_to_zero=plans[0].flush_to_zero)
+    with subnormals_kept():
+        for plan in plans:
+            if on_plan is not None:
+                on_plan(plan)
+            try:
+                verdict = verify_one(plan, on_case)
+            except KeyboardInterrupt:
+                return Verification(environment, tuple(verdicts), interrupted=True)
+            verdicts.append(verdict)
+            if on_verdict is not None:
+                on_verdict(verdict)
+    return Verification(environment, tuple(verdicts))
+
+
+def _is_wrong(stated: Stated | None) -> bool:
+    return stated is not None and stated.grade is Grade.WRONG
+
+
+def _grade(text: Grade | str) -> Grade:
+    try:
+        return Grade(text)
+    except ValueError:
+        raise UsageError(f"unknown grade {text!r}; expected one of {', '.join(Grade)}") from None
+
+
+def _dtypes(subject: Subject, wanted: Sequence[str] | None) -> list[str]:
+    for dtype in wanted or ():
+        try:
+            format_of(dtype)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+    supported = DTYPES if subject.dtypes is None else subject.dtypes
+    return [dtype for dtype in dict.fromkeys(wanted or DTYPES) if dtype in supported]
+
+
+def _devices(wanted: Sequence[str] | None) -> list[str]:
+    available = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+    if wanted is None:
+        return available
+    for device in wanted:
+        if device not in _DEVICES:
+            raise UsageError(f"unknown device {device!r}; expected one of {', '.join(_DEVICES)}")
+        if device not in available:
+            raise CannotVerify(
+                f"device {device!r} was asked for, but this torch ({torch.__version__}) sees no "
+                "CUDA device; leave it out, or install a CUDA build of torch on a machine with one"
+            )
+    return list(dict.fromkeys(wanted))

@@ -1,0 +1,369 @@
+"""The contract: what a computed result is worth against the exact one.
+
+| grade    | a result earns it when                                                       |
+|----------|------------------------------------------------------------------------------|
+| correct  | it is the exact value rounded to nearest even                                |
+| faithful | it is one of the two floats around the exact value                           |
+| stable   | its error is within the stable bound of `reference.bounds`                   |
+| textbook | its error is within the textbook bound, or is what overflow makes of the     |
+|          | formula where products or sums can overflow (a *hazard*, counted)            |
+| wrong    | nothing explains it                                                          |
+
+Where a bound is vacuous an element that is not faithful is *unjudged*: counted, never passed. Signs
+of zeros are the laws' business, not the grades'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite, isnan, nan
+from typing import NamedTuple
+
+from harness.grade import Grade
+from reference.bounds import (
+    Arithmetic,
+    GradientBound,
+    neuron_bounds,
+    overflow_possible,
+    tanh_gradient_bounds,
+)
+from reference.dyadic import (
+    LARGEST_FLOAT,
+    ONE,
+    ZERO,
+    Dyadic,
+    add,
+    compare,
+    magnitude,
+    multiply,
+    ratio,
+    subtract,
+)
+from reference.exact import Exact, exact, one_minus_square, product
+from reference.formats import Format
+from reference.measure import error, matches
+from reference.neuron import ExactNeuron, tanh_gradient
+from reference.real import Real
+
+#: The quantities of a neuron, in the order a neuron returns them.
+NEURON_QUANTITIES = ("output", "input_gradient", "weight_gradient", "bias_gradient")
+#: What an overflow on the way to a finite preactivation makes of g * (1 - y^2).
+_GRADIENT_HAZARDS = frozenset({"nan", "0"})
+#: What it makes of g * (1 - y^2) when y^2 itself overflows.
+_SQUARE_HAZARDS = frozenset({"nan", "inf", "-inf"})
+#: The one quantity of the raw gradient operation.
+TANH_GRADIENT_QUANTITIES = ("gradient",)
+
+
+class Bound(NamedTuple):
+    """What one element may be off by, and the special results that textbook explains, or only an
+    overflow on the way does (`hazard`).
+
+    None where there is no bound. The stable bound of a multiple of d is worked out when it is asked
+    for, since few elements need it.
+    """
+
+    textbook: Dyadic | None
+    stable_of: Dyadic | GradientBound | None
+    multiplier: Dyadic = ZERO
+    explained: frozenset[str] = frozenset()
+    hazard: frozenset[str] = frozenset()
+
+    @property
+    def stable(self) -> Dyadic | None:
+        """The stable bound."""
+        if isinstance(self.stable_of, GradientBound):
+            return self.stable_of.multiple(self.multiplier)
+        return self.stable_of
+
+
+class Element(NamedTuple):
+    """One computed float, judged. `grade` is None where the element is unjudged, `ulps` and
+    `bound_ratio` where the error has no size (NaN or an unexplained infinity)."""
+
+    computed: float
+    exact: Real
+    bound: Bound
+    grade: Grade | None
+    ulps: float | None
+    bound_ratio: float | None
+    hazard: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The elements of each quantity of one case, judged."""
+
+    quantities: dict[str, tuple[Element, ...]]
+
+    @property
+    def grade(self) -> Grade:
+        """The worst grade over all judged elements."""
+        return Grade.worst(
+            element.grade for element in self._elements() if element.grade is not None
+        )
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether any element was left without a judgement."""
+        return any(element.grade is None for element in self._elements())
+
+    @property
+    def hazard(self) -> bool:
+        """Whether any element owes its grade to an overflow on the way."""
+        return any(element.hazard for element in self._elements())
+
+    def _elements(self) -> Iterable[Element]:
+        for elements in self.quantities.values():
+            yield from elements
+
+
+def worst(elements: Sequence[Element]) -> tuple[int, Element]:
+    """The position of the worst element, and itself: by grade, then by error.
+
+    Raises ValueError for no elements.
+    """
+    return max(enumerate(elements), key=lambda item: severity(item[1]))
+
+
+def severity(element: Element) -> tuple[int, float, float]:
+    """A key that orders elements from best to worst."""
+    rank = -1 if element.grade is None else element.grade.rank
+    size = abs(element.ulps) if element.ulps is not None else inf if rank == _WRONG_RANK else 0.0
+    return rank, size, element.bound_ratio or 0.0
+
+
+_WRONG_RANK = Grade.WRONG.rank
+
+
+def judge_neuron(
+    neuron: ExactNeuron,
+    computed: dict[str, Sequence[float]],
+    arithmetic: Arithmetic,
+) -> Judgement:
+    """Judge the four results of a neuron; `computed` maps each of NEURON_QUANTITIES to its floats,
+    as many as the neuron has of it (scalars are sequences of one).
+
+    Raises ValueError if a quantity has another number of elements.
+    """
+    if isinstance(neuron.preactivation, float) and not isfinite(neuron.preactivation):
+        return _judge_not_finite(neuron, computed, arithmetic)
+    bounds = neuron_bounds(neuron, arithmetic)
+    above, below = overflow_possible(neuron, arithmetic)
+    output_bound = bounds.output if bounds else None
+    textbook = bounds.textbook if bounds else None
+    gradient = _Gradient(
+        stable=bounds.stable if bounds else None,
+        textbook=textbook,
+        infinite=_infinite_gradients(neuron.upstream_gradient, neuron.slope, textbook),
+        hazard=_GRADIENT_HAZARDS if above or below else frozenset(),
+    )
+    output = Bound(output_bound, output_bound, hazard=_output_hazards(above, below))
+    expected: dict[str, tuple[Sequence[Real], Sequence[Bound]]] = {
+        "output": ([neuron.output], [output]),
+        "input_gradient": (neuron.input_gradient, [gradient.bound(w) for w in neuron.weights]),
+        "weight_gradient": (neuron.weight_gradient, [gradient.bound(x) for x in neuron.inputs]),
+        "bias_gradient": ([neuron.bias_gradient], [gradient.itself()]),
+    }
+    return Judgement(
+        {
+            name: _judge(name, reals, limits, computed[name], arithmetic)
+            for name, (reals, limits) in expected.items()
+        }
+    )
+
+
+def _output_hazards(above: bool, below: bool) -> frozenset[str]:
+    """What tanh becomes where the preactivation may overflow to inf (above) or to -inf (below)."""
+    names = {"nan": above or below, "1": above, "-1": below}
+    return frozenset(name for name, possible in names.items() if possible)
+
+
+def _judge_not_finite(
+    neuron: ExactNeuron, computed: dict[str, Sequence[float]], arithmetic: Arithmetic
+) -> Judgement:
+    """Judge a neuron whose preactivation is infinite or NaN: nothing rounds on the way, so only the
+    exact results pass, and NaN where an infinite term may meet an overflow of the other sign."""
+    a = neuron.preactivation
+    above, below = overflow_possible(neuron, arithmetic)
+    hazard = frozenset({"nan"}) if (a == inf and below) or (a == -inf and above) else frozenset()
+    bound = Bound(ZERO, ZERO, hazard=hazard)
+    expected: dict[str, Sequence[Real]] = {
+        "output": [neuron.output],
+        "input_gradient": neuron.input_gradient,
+        "weight_gradient": neuron.weight_gradient,
+        "bias_gradient": [neuron.bias_gradient],
+    }
+    return Judgement(
+        {
+            name: _judge(name, reals, [bound] * len(reals), computed[name], arithmetic)
+            for name, reals in expected.items()
+        }
+    )
+
+
+def judge_tanh_gradient(
+    outputs: Sequence[float],
+    upstream_gradient: float,
+    computed: Sequence[float],
+    arithmetic: Arithmetic,
+) -> Judgement:
+    """Judge dy * (1 - y^2), elementwise, against the exact rational of each stored output y.
+
+    Raises ValueError if there are not as many computed values as outputs.
+    """
+    g = exact(upstream_gradient)
+    reals = [tanh_gradient(y, upstream_gradient) for y in outputs]
+    bounds = [_tanh_gradient_bound(exact(y), g, arithmetic) for y in outputs]
+    return Judgement({"gradient": _judge("gradient", reals, bounds, computed, arithmetic)})
+
+
+def _tanh_gradient_bound(y: Exact, g: Exact, arithmetic: Arithmetic) -> Bound:
+    if isinstance(y, float) and not isfinite(y):
+        return Bound(ZERO, ZERO)
+    point = y if isinstance(y, Dyadic) else ZERO
+    bounds = tanh_gradient_bounds(point, g, arithmetic)
+    slope = Real(one_minus_square(y))
+    square = multiply(point, point)
+    overflow = compare(square, arithmetic.format.overflow_threshold) >= 0
+    return _Gradient(
+        stable=bounds.stable,
+        textbook=bounds.textbook,
+        infinite=_infinite_gradients(g, slope, bounds.textbook),
+        hazard=_SQUARE_HAZARDS if overflow else frozenset(),
+    ).itself()
+
+
+def _judge(
+    name: str,
+    reals: Sequence[Real],
+    bounds: Sequence[Bound],
+    computed: Sequence[float],
+    arithmetic: Arithmetic,
+) -> tuple[Element, ...]:
+    if len(computed) != len(reals):
+        raise ValueError(f"{name} has {len(computed)} elements; expected {len(reals)}")
+    return tuple(
+        _judge_element(real, bound, value, arithmetic)
+        for real, bound, value in zip(reals, bounds, computed, strict=True)
+    )
+
+
+def _judge_element(real: Real, bound: Bound, computed: float, arithmetic: Arithmetic) -> Element:
+    format = arithmetic.format
+    measured = error(real, computed, format, flush_to_zero=arithmetic.flush_to_zero)
+    if measured is None:
+        grade, hazard = _grade_special(real, bound, computed, format)
+        return Element(computed, real, bound, grade, None, None, hazard)
+    size = magnitude(measured.difference)
+    bound_ratio = None if bound.textbook is None else _ratio(size, bound.textbook)
+    hazard = False
+    grade = None
+    if measured.correct:
+        grade = Grade.CORRECT
+    elif measured.faithful:
+        grade = Grade.FAITHFUL
+    elif _within(size, computed, real, bound.stable, format):
+        grade = Grade.STABLE
+    elif _within(size, computed, real, bound.textbook, format):
+        grade = Grade.TEXTBOOK
+    elif _name(computed) in bound.hazard:
+        grade, hazard, bound_ratio = Grade.TEXTBOOK, True, None
+    elif not _vacuous(bound.textbook, format):
+        grade = Grade.WRONG
+    return Element(computed, real, bound, grade, measured.ulps, bound_ratio, hazard)
+
+
+def _grade_special(
+    real: Real, bound: Bound, computed: float, format: Format
+) -> tuple[Grade | None, bool]:
+    """The grade, and whether it is a hazard, where the error has no size."""
+    if matches(real, computed, format):
+        return Grade.CORRECT, False
+    name = _name(computed)
+    if name in bound.explained:
+        return Grade.TEXTBOOK, False
+    if name in bound.hazard:
+        return Grade.TEXTBOOK, True
+    return (None if bound.textbook is None else Grade.WRONG), False
+
+
+def _vacuous(bound: Dyadic | None, format: Format) -> bool:
+    return bound is None or compare(bound, format.largest_finite) > 0
+
+
+def _within(
+    size: Dyadic, computed: float, real: Real, bound: Dyadic | None, format: Format
+) -> bool:
+    """Whether an error of `size` is within `bound`, given that results overflow as the format does:
+    infinity is within it if a number within it rounds to that infinity."""
+    if bound is None or _vacuous(bound, format):
+        return False
+    if isfinite(computed):
+        return compare(size, bound) <= 0
+    lower, upper = real.first_enclosure
+    if (computed > 0) != (upper.mantissa > 0):
+        return False
+    outer = magnitude(upper if computed > 0 else lower)
+    return compare(add(outer, bound), format.overflow_threshold) >= 0
+
+
+def _ratio(size: Dyadic, bound: Dyadic) -> float:
+    if bound.mantissa:
+        return ratio(size, bound)
+    return LARGEST_FLOAT if size.mantissa else 0.0
+
+
+def _name(value: float) -> str:
+    """The name of a special result, as the sets of `Bound` hold them; "" for an ordinary one."""
+    if isnan(value):
+        return "nan"
+    if value == 0:
+        return "0"
+    return f"{value:g}" if value in (1.0, -1.0, inf, -inf) else ""
+
+
+class _Gradient(NamedTuple):
+    """What bounds d and its multiples at one case.
+
+    `infinite` holds the values that d takes for an infinite upstream
+    gradient times any sech^2 within its textbook bound; it is empty for a finite one.
+    """
+
+    stable: GradientBound | None
+    textbook: GradientBound | None
+    infinite: tuple[float, ...]
+    hazard: frozenset[str]
+
+    def bound(self, multiplier: Exact) -> Bound:
+        """The bound of d * multiplier."""
+        if self.infinite:
+            explained = (product(value, multiplier) for value in self.infinite)
+            names = frozenset(_name(value) for value in explained if isinstance(value, float))
+            return Bound(ZERO, ZERO, ZERO, names, self.hazard)
+        if self.stable is None or self.textbook is None:
+            return Bound(None, None, hazard=self.hazard)
+        if not isinstance(multiplier, Dyadic):
+            # Zero multiplies exactly: what stays, eta/2, lets no other float pass.
+            return Bound(self.textbook.absolute, self.stable.absolute, hazard=self.hazard)
+        return Bound(
+            self.textbook.multiple(multiplier), self.stable, multiplier, hazard=self.hazard
+        )
+
+    def itself(self) -> Bound:
+        """The bound of d."""
+        if self.infinite or self.stable is None or self.textbook is None:
+            return self.bound(ONE)
+        return Bound(self.textbook.bias_gradient, self.stable.bias_gradient, hazard=self.hazard)
+
+
+def _infinite_gradients(g: Exact, slope: Real, textbook: GradientBound | None) -> tuple[float, ...]:
+    if g not in (inf, -inf) or textbook is None or slope.special is not None:
+        return ()
+    lower, upper = slope.first_enclosure
+    reach = (subtract(lower, textbook.sech2).mantissa, add(upper, textbook.sech2).mantissa)
+    values = [product(g, Dyadic(1 if end > 0 else -1, 0)) if end else nan for end in reach]
+    if reach[0] < 0 < reach[1]:
+        values.append(nan)
+    return tuple(value for value in values if isinstance(value, float))

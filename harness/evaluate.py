@@ -1,0 +1,211 @@
+"""One call of a subject on one case: what it returned, as floats, and which call laws it broke.
+
+The laws checked here are those that any single call can show:
+
+| law                | holds when                                                                |
+|--------------------|---------------------------------------------------------------------------|
+| structure          | the results are tensors of the right number, shape, dtype and device      |
+| inputs-untouched   | the arguments hold the same bits after the call                           |
+| results-own-memory | no result shares memory with an argument                                  |
+| repeatable         | the same call a second time gives the same bits                           |
+| global-state       | default dtype, grad mode, threads, RNG and flush-to-zero are as found     |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from harness.case import Case
+from harness.contract import NEURON_QUANTITIES, TANH_GRADIENT_QUANTITIES
+from harness.flush import flushing
+from harness.subjects import Kind, Subject, neuron_of
+from harness.tensors import arguments, bit_patterns, floats, tanh_gradient_arguments, torch_dtype
+
+CALL_LAWS = (
+    "structure",
+    "inputs-untouched",
+    "results-own-memory",
+    "repeatable",
+    "global-state",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What one call gave: floats per quantity (None where there is nothing to read), the message of
+    each broken law, and what the subject raised."""
+
+    values: dict[str, Sequence[float]] | None
+    breaches: dict[str, str]
+    raised: str | None = None
+
+
+class Evaluator:
+    """Calls one subject on cases, on one device.
+
+    `flush_to_zero` is the mode the process was found in: the subject runs in it, while the harness
+    itself always works with subnormals.
+    """
+
+    def __init__(self, subject: Subject, device: str, *, flush_to_zero: bool = False) -> None:
+        self._kind = subject.kind
+        self._device = device
+        self._flush = flush_to_zero
+        if subject.kind is Kind.TANH_GRADIENT:
+            self._function: Callable[..., Any] = subject.function
+            self.quantities = TANH_GRADIENT_QUANTITIES
+        else:
+            self._function = neuron_of(subject)
+            self.quantities = NEURON_QUANTITIES
+
+    def __call__(self, case: Case) -> Evaluation:
+        """Evaluate `case`. Whatever the subject raises (KeyboardInterrupt excepted) is recorded."""
+        build = tanh_gradient_arguments if self._kind is Kind.TANH_GRADIENT else arguments
+        tensors: tuple[torch.Tensor, ...] = build(case, self._device)
+        before = [bit_patterns(tensor) for tensor in tensors]
+        state = _GlobalState.now()
+        with self._as_found():
+            try:
+                first = self._function(*tensors)
+                state_after = _GlobalState.now()
+                second = self._function(*build(case, self._device))
+            except (Exception, SystemExit) as error:
+                _GlobalState.restore(state)
+                return Evaluation(None, {}, raised=_one_line(error))
+        breaches: dict[str, str] = {}
+        changed = state.difference(state_after, self._flush)
+        if changed:
+            breaches["global-state"] = changed
+            _GlobalState.restore(state)
+        results = first if isinstance(first, tuple | list) else (first,)
+        fault = self._structure_fault(case, results)
+        if fault:
+            return Evaluation(None, {"structure": fault, **breaches})
+        for name, tensor, bits in zip(_ARGUMENT_NAMES[self._kind], tensors, before, strict=True):
+            if bit_patterns(tensor) != bits:
+                breaches["inputs-untouched"] = f"{name} was changed in place"
+        shared = _shared_memory(self.quantities, results, _ARGUMENT_NAMES[self._kind], tensors)
+        if shared:
+            breaches["results-own-memory"] = shared
+        again = second if isinstance(second, tuple | list) else (second,)
+        different = _first_difference(self.quantities, results, again)
+        if different:
+            breaches["repeatable"] = different
+        values = dict(zip(self.quantities, map(floats, results), strict=True))
+        return Evaluation(values, breaches)
+
+    @contextmanager
+    def _as_found(self) -> Iterator[None]:
+        if self._flush:
+            torch.set_flush_denormal(True)
+        try:
+            yield
+        finally:
+            if flushing():
+                torch.set_flush_denormal(False)
+
+    def _structure_fault(self, case: Case, results: Sequence[Any]) -> str | None:
+        if len(results) != len(self.quantities):
+            return f"returned {len(results)} results; expected {len(self.quantities)}"
+        vector = torch.Size([len(case.inputs)])
+        dtype = torch_dtype(case.dtype)
+        for name, result in zip(self.quantities, results, strict=True):
+            if not isinstance(result, torch.Tensor):
+                return f"{name} is a {type(result).__name__}; expected a torch.Tensor"
+            shape = torch.Size([]) if name in _SCALARS else vector
+            if result.shape != shape:
+                return f"{name} has shape {tuple(result.shape)}; expected {tuple(shape)}"
+            if result.dtype is not dtype:
+                return f"{name} is {result.dtype}; expected {dtype}"
+            if result.device.type != torch.device(self._device).type:
+                return f"{name} is on {result.device}; expected {self._device}"
+        return None
+
+
+_SCALARS = frozenset({"output", "bias_gradient"})
+_ARGUMENT_NAMES = {
+    Kind.NEURON: ("inputs", "weights", "bias", "upstream_gradient"),
+    Kind.ACTIVATION: ("inputs", "weights", "bias", "upstream_gradient"),
+    Kind.TANH_GRADIENT: ("output", "upstream_gradient"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _GlobalState:
+    """The global torch state that a subject must leave as it found it."""
+
+    default_dtype: torch.dtype
+    grad_enabled: bool
+    threads: int
+    rng: bytes
+    flush: bool
+
+    @staticmethod
+    def now() -> _GlobalState:
+        return _GlobalState(
+            torch.get_default_dtype(),
+            torch.is_grad_enabled(),
+            torch.get_num_threads(),
+            bytes(torch.get_rng_state().numpy()),
+            bool(flushing()),
+        )
+
+    def difference(self, after: _GlobalState, flush_expected: bool) -> str | None:
+        """What `after` has changed, in words. The harness sets the flush mode of the call itself."""
+        changes = []
+        for name in ("default_dtype", "grad_enabled", "threads"):
+            if getattr(self, name) != getattr(after, name):
+                changes.append(f"{name} from {getattr(self, name)} to {getattr(after, name)}")
+        if self.rng != after.rng:
+            changes.append("the state of the random number generator")
+        if after.flush != flush_expected:
+            changes.append(f"flush-to-zero to {after.flush}")
+        return f"the call changed {', '.join(changes)}" if changes else None
+
+    def restore(self) -> None:
+        torch.set_default_dtype(self.default_dtype)
+        torch.set_grad_enabled(self.grad_enabled)
+        if torch.get_num_threads() != self.threads:
+            torch.set_num_threads(self.threads)
+        torch.set_rng_state(torch.frombuffer(bytearray(self.rng), dtype=torch.uint8))
+
+
+def _shared_memory(
+    quantities: Sequence[str],
+    results: Sequence[torch.Tensor],
+    names: Sequence[str],
+    tensors: Sequence[torch.Tensor],
+) -> str | None:
+    storages = {
+        tensor.untyped_storage().data_ptr(): name
+        for name, tensor in zip(names, tensors, strict=True)
+        if tensor.untyped_storage().nbytes()
+    }
+    for quantity, result in zip(quantities, results, strict=True):
+        shared = storages.get(result.untyped_storage().data_ptr())
+        if shared is not None:
+            return f"{quantity} shares memory with {shared}"
+    return None
+
+
+def _first_difference(
+    quantities: Sequence[str], first: Sequence[torch.Tensor], second: Sequence[Any]
+) -> str | None:
+    if len(second) != len(first):
+        return f"a second call returned {len(second)} results instead of {len(first)}"
+    for name, before, after in zip(quantities, first, second, strict=True):
+        if not isinstance(after, torch.Tensor) or after.dtype is not before.dtype:
+            return f"a second call returned another type for {name}"
+        if bit_patterns(before) != bit_patterns(after):
+            return f"a second call gave other bits for {name}"
+    return None
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,103 @@
+"""One case of one subject, every float of it: computed, exact, how far off, and what is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.api import make_plans
+from harness.case import Case
+from harness.errors import UsageError
+from harness.failure import decimal
+from harness.flush import subnormals_kept
+from harness.hexfloat import hex_text
+from harness.subjects import Kind, Subject
+from harness.verify import Finding, Judge
+from reference.exact import Exact
+from reference.neuron import neuron
+from reference.real import Real
+
+
+def read_case(text: str) -> Case:
+    """The case in a file, or in `text` itself if that is JSON.
+
+    Raises UsageError if there is no such file, or if the text is not a case.
+    """
+    source = text
+    if not text.lstrip().startswith("{"):
+        try:
+            source = Path(text).read_text(encoding="utf-8")
+        except (OSError, UnicodeError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "it is not text"
+            raise UsageError(
+                f"case {text!r} cannot be read ({reason}); expected a file, or one line of JSON "
+                "as a report prints it"
+            ) from None
+    try:
+        return Case.from_json(source)
+    except ValueError as error:
+        raise UsageError(f"case: {error}") from None
+
+
+def explain_case(
+    subject: Subject, case: Case, *, device: str = "cpu", activation_ulps: float | None = None
+) -> str:
+    """The case as lines of text, one for each float of each quantity.
+
+    Raises UsageError if the subject is of a kind that the case does not fit, CannotVerify for a
+    device that is not there.
+    """
+    if (subject.kind is not Kind.TANH_GRADIENT) and len(case.weights) != len(case.inputs):
+        raise UsageError(
+            f"the case has {len(case.inputs)} inputs and {len(case.weights)} weights, which fits a "
+            f"tanh-gradient; {subject.name} is of kind {subject.kind}; say --as tanh-gradient"
+        )
+    (plan,) = make_plans(
+        [subject],
+        dtypes=[case.dtype],
+        devices=[device],
+        require=None,
+        examples=1,
+        seed=0,
+        activation_ulps=activation_ulps,
+    )
+    with subnormals_kept():
+        finding = Judge(plan)(case)
+        return "\n".join(_lines(subject, case, finding))
+
+
+def _lines(subject: Subject, case: Case, finding: Finding) -> list[str]:
+    lines = [f"{subject.name} ({subject.kind}), {case.dtype}, n = {len(case.inputs)}"]
+    if subject.kind is not Kind.TANH_GRADIENT:
+        exact = neuron(
+            case.inputs, case.weights, case.bias, case.upstream_gradient, format=case.format
+        )
+        lines.append(f"exact preactivation {_exact_text(exact.preactivation)}")
+    evaluation = finding.evaluation
+    if evaluation.raised is not None:
+        return [*lines, f"raised {evaluation.raised}"]
+    lines += [f"breaks the law {name}: {text}" for name, text in evaluation.breaches.items()]
+    if finding.judgement is None:
+        return lines
+    head = ("", "computed", "rounded", "exact", "ulps", "of bound", "grade")
+    rows = [head]
+    for name, elements in finding.judgement.quantities.items():
+        scalar = name in ("output", "bias_gradient")
+        for index, element in enumerate(elements):
+            rows.append(
+                (
+                    name if scalar else f"{name}[{index}]",
+                    hex_text(element.computed),
+                    hex_text(element.exact.rounded(case.format)),
+                    decimal(element.exact),
+                    "-" if element.ulps is None else f"{element.ulps:+.4g}",
+                    "-" if element.bound_ratio is None else f"{element.bound_ratio:.3g}",
+                    str(element.grade or "unjudged") + (" (hazard)" if element.hazard else ""),
+                )
+            )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines += ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return lines
+
+
+def _exact_text(value: Exact) -> str:
+    return decimal(Real(value))

@@ -1,0 +1,241 @@
+"""Verdicts: what a verification found. Frozen records, and the JSON they are published as."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import msgspec
+
+from harness.case import Case
+from harness.grade import Grade
+
+SCHEMA = "neuron-harness/verification/1"
+
+#: Exit statuses of the command line (documented in the README).
+EXIT_OK = 0
+EXIT_VIOLATION = 1
+EXIT_USAGE = 2
+EXIT_NOTHING = 3
+EXIT_INCONCLUSIVE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ElementReport:
+    """One float of a case beside what it should be, as text and ulps, ready to print."""
+
+    quantity: str
+    index: int | None
+    grade: Grade
+    computed: str
+    exact: str
+    rounded: str
+    ulps: float | None
+    bound_ulps: float | None
+
+    @property
+    def place(self) -> str:
+        """The name of the float: a quantity, with an index where it is a vector."""
+        return self.quantity if self.index is None else f"{self.quantity}[{self.index}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """The smallest case found that breaks a requirement, and how it does."""
+
+    case: Case
+    message: str
+    element: ElementReport | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuantityVerdict:
+    """The worst of one quantity over all cases. `max_ulp` is over errors that have a size;
+    `nonfinite_mismatch` counts the cases with one that has none and that nothing explains."""
+
+    grade: Grade | None
+    max_ulp: float
+    max_bound_ratio: float
+    nonfinite_mismatch: int
+    worst_case: Case | None
+
+
+@dataclass(frozen=True, slots=True)
+class LawVerdict:
+    """Whether a law held in every case, and the smallest case in which it did not."""
+
+    name: str
+    passed: bool
+    counterexample: Counterexample | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One subject in one dtype on one device.
+
+    `required` is the grade it had to earn, `expected_wrong` whether it is a built-in subject stated
+    to be wrong, which fails by *not* being caught. `regimes` counts the cases drawn in each;
+    `hazards` those with a result that only an overflow on the way explains. `seconds` is wall time,
+    and stays out of the JSON so that equal runs print equal JSON.
+    """
+
+    subject: str
+    kind: str
+    dtype: str
+    device: str
+    required: Grade
+    expected_wrong: bool
+    reason: str
+    grade: Grade | None
+    examples: int
+    unjudged: int
+    hazards: int
+    regimes: dict[str, int]
+    quantities: dict[str, QuantityVerdict]
+    laws: tuple[LawVerdict, ...]
+    counterexample: Counterexample | None
+    error: str | None
+    seconds: float
+
+    @property
+    def nothing_judged(self) -> bool:
+        """Whether no case could be judged: neither a pass nor a violation."""
+        return self.error is None and self.grade is None and all(law.passed for law in self.laws)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the subject earned what was required of it."""
+        if self.error is not None or self.grade is None:
+            return False
+        if not all(law.passed for law in self.laws):
+            return False
+        if self.expected_wrong:
+            return self.grade is Grade.WRONG
+        return self.grade.meets(self.required)
+
+    @property
+    def failure(self) -> str | None:
+        """One line that says why the verdict is not a pass; None for a pass."""
+        if self.passed:
+            return None
+        if self.error is not None:
+            return self.error
+        broken = [law.name for law in self.laws if not law.passed]
+        if broken:
+            return f"breaks the law {', '.join(broken)}"
+        if self.grade is None:
+            return f"nothing was judged in {self.examples} cases: every bound is vacuous"
+        if self.expected_wrong:
+            return (
+                f"stated wrong ({self.reason}), but graded {self.grade} in {self.examples} cases: "
+                "the search has become weaker; raise --examples"
+            )
+        return f"graded {self.grade}, required {self.required}"
+
+
+class VerificationError(AssertionError):
+    """A subject did not earn what was required of it; the message shows the smallest case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """All verdicts of one run, and the environment they hold in."""
+
+    environment: dict[str, Any]
+    verdicts: tuple[Verdict, ...]
+    interrupted: bool = False
+
+    @property
+    def passed(self) -> bool:
+        """Whether something was verified and all of it passed."""
+        return self.exit_status == EXIT_OK
+
+    @property
+    def exit_status(self) -> int:
+        """0 all as required; 1 a violation; 3 nothing was verified; 5 interrupted before the end."""
+        failed = [verdict for verdict in self.verdicts if not verdict.passed]
+        if any(not verdict.nothing_judged for verdict in failed):
+            return EXIT_VIOLATION
+        if self.interrupted:
+            return EXIT_INCONCLUSIVE
+        return EXIT_NOTHING if failed or not self.verdicts else EXIT_OK
+
+    def raise_for_failure(self) -> None:
+        """Raise VerificationError, with the smallest counterexample, unless everything passed."""
+        if not self.passed:
+            _raise(self)
+
+    def to_json(self) -> bytes:
+        """The verification as JSON (schema neuron-harness/verification/1), indented."""
+        record = {
+            "schema": SCHEMA,
+            "environment": self.environment,
+            "interrupted": self.interrupted,
+            "verdicts": [_verdict_record(verdict) for verdict in self.verdicts],
+        }
+        return msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
+
+
+def _raise(verification: Verification) -> NoReturn:
+    from harness.failure import describe
+
+    failed = [verdict for verdict in verification.verdicts if not verdict.passed]
+    if not failed:
+        raise VerificationError("nothing was verified; expected at least one dtype and device")
+    raise VerificationError(os.linesep.join(describe(verdict) for verdict in failed))
+
+
+def case_record(case: Case | None) -> dict[str, Any] | None:
+    """A case as the JSON object that `Case.to_json` prints."""
+    return None if case is None else msgspec.json.decode(case.to_json())
+
+
+def _verdict_record(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "subject": verdict.subject,
+        "kind": verdict.kind,
+        "dtype": verdict.dtype,
+        "device": verdict.device,
+        "required": verdict.required,
+        "grade": verdict.grade,
+        "passed": verdict.passed,
+        "examples": verdict.examples,
+        "unjudged": verdict.unjudged,
+        "hazards": verdict.hazards,
+        "regimes": verdict.regimes,
+        "quantities": {
+            name: {
+                "grade": quantity.grade,
+                "max_ulp": quantity.max_ulp,
+                "max_bound_ratio": quantity.max_bound_ratio,
+                "nonfinite_mismatch": quantity.nonfinite_mismatch,
+                "worst_case": case_record(quantity.worst_case),
+            }
+            for name, quantity in verdict.quantities.items()
+        },
+        "laws": [
+            {
+                "name": law.name,
+                "passed": law.passed,
+                "counterexample": _counterexample_record(law.counterexample),
+            }
+            for law in verdict.laws
+        ],
+        "counterexample": _counterexample_record(verdict.counterexample),
+        "failure": verdict.failure,
+        "error": verdict.error,
+    }
+
+
+def _counterexample_record(counterexample: Counterexample | None) -> dict[str, Any] | None:
+    if counterexample is None:
+        return None
+    return {"case": case_record(counterexample.case), "message": counterexample.message}
+
+
+def worst_grade(grades: Sequence[Grade | None]) -> Grade | None:
+    """The worst of the grades there are; None if there are none."""
+    known = [grade for grade in grades if grade is not None]
+    return Grade.worst(known) if known else None

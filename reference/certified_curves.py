@@ -1,0 +1,350 @@
+"""tanh and sech^2 of arrays of double-double arguments, enclosed within about 2^-68.
+
+    t = exp(-2a) = 2^-K * T_j * exp(-r),   2a = (K N + j) c + r,   c = ln2/N,   N = 4096
+
+with a table of T_j = 2^(-j/N) (Tang, "Table-driven implementation of the exponential function",
+1989; the split tables as in Gal's accurate tables method). Then, on three ranges,
+
+    a < 2^-9          Taylor series of both
+    2^-9 <= a < 0.34  n = 1 - t,  tanh = n/(2 - n),           sech^2 = 1 - tanh^2
+    0.34 <= a         q = t/(1 + t),  tanh = 1 - 2q,          sech^2 = 4q(1 - q)
+
+so that nothing cancels: sech^2 keeps its relative accuracy to the end of every format's range.
+Only +, -, *, / of binary64 are used, each correctly rounded by IEEE 754, so the bounds written
+beside the steps follow from the standard and not from the quality of a library. u = 2^-53.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import isqrt
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from mpmath import libmp
+
+from reference.doubledouble import (
+    Float64,
+    Pair,
+    divide,
+    fast_two_sum,
+    two_product,
+    two_square,
+    two_sum,
+)
+from reference.enclosures import Enclosures, Int64, enclose, power_of_two, significand
+
+_TABLE_BITS: Final = 12
+_N: Final = 1 << _TABLE_BITS
+
+#: Below it the series, whose error is relative to a^2; above it exp, whose error is absolute.
+SMALL: Final = 2.0**-9
+#: Below it t > 1/2 (exp(-0.68) = 0.5066) and K = 0.
+_MIDDLE: Final = 0.34
+#: Beyond it sech^2 < 2^-3400: times any two binary64 numbers less than 2^-1352, far below the
+#: smallest subnormal.
+_FAR: Final = 1200.0
+_FAR_SCALE: Final = -3400
+#: Where 1 - tanh < 2^-299 its size is given up.
+_SATURATED: Final = 300
+#: An argument less certain than this is left to the escalation.
+_HOPELESS: Final = 2.0**-10
+
+
+class Pairs(NamedTuple):
+    """Enclosures of tanh and sech^2 at the same arguments."""
+
+    tanh: Enclosures
+    sech2: Enclosures
+
+
+def tanh_sech2(
+    argument: Float64, low: Float64 | None = None, uncertainty: Float64 | None = None
+) -> Pairs:
+    """Enclose tanh and sech^2 at argument + low, known within +-uncertainty.
+
+    `argument` is any binary64 array, 1-D; `low` (default 0) at most half an ulp of it and 0 where it
+    is not finite; `uncertainty` (default 0) non-negative. Where no uncertainty adds to it, the radius is
+    below 2^-67 of the value, and below 2^-74 for |a| > 1; strict enough that tanh a < a, tanh a < 1
+    and sech^2 a < 1 are decided for every a != 0, also where they round to those bounds.
+    """
+    special = ~np.isfinite(argument) | (argument == 0.0)
+    magnitude = np.abs(argument)
+    if special.any():
+        magnitude[special] = 1.0
+    signed_low = np.zeros_like(argument) if low is None else np.where(argument < 0.0, -low, low)
+    pairs = _by_range(magnitude, signed_low)
+    if uncertainty is not None:
+        pairs = _widen(pairs, magnitude, uncertainty)
+    tanh, sech2 = pairs
+    sign = np.copysign(1.0, argument)
+    if not special.any():
+        return Pairs(_with_kind(tanh, sign), sech2)
+    return _specials(Pairs(_with_kind(tanh, sign), sech2), argument, special)
+
+
+def _with_kind(values: Enclosures, kind: Float64) -> Enclosures:
+    return Enclosures(values.head, values.tail, values.radius, values.scale, kind)
+
+
+def _specials(pairs: Pairs, argument: Float64, special: npt.NDArray[np.bool_]) -> Pairs:
+    """tanh(+-0) = +-0, tanh(+-inf) = +-1, sech^2(+-0) = 1, sech^2(+-inf) = +0, and NaN of NaN."""
+    for values in pairs:
+        values.head[special] = 1.0
+        values.tail[special] = 0.0
+        values.radius[special] = 0.0
+        values.scale[special] = 0
+    infinite = np.isinf(argument)
+    tanh_kind = np.where(special & ~infinite, argument, pairs.tanh.kind)
+    slope_kind = np.where(infinite, 0.0, np.where(np.isnan(argument), argument, 1.0))
+    return Pairs(_with_kind(pairs.tanh, tanh_kind), _with_kind(pairs.sech2, slope_kind))
+
+
+def _widen(pairs: Pairs, a: Float64, uncertainty: Float64) -> Pairs:
+    """Add what an uncertain argument does: |tanh'| = sech^2 and |sech^2'| = 2 sech^2 tanh, which
+    change by less than a factor exp(2^-9) over the uncertainty; tanh < a."""
+    tanh, sech2 = pairs
+    delta = 1.01 * np.minimum(uncertainty, 1.0)
+    # sech^2 in the units of tanh; below 2^-1000 of them it is no longer told from that.
+    exponent = np.clip(sech2.scale - tanh.scale, -1000, 1000)
+    slope = np.minimum(sech2.head * power_of_two(exponent), 2.0**1000)
+    hopeless = uncertainty > _HOPELESS
+    certainly_far = a - uncertainty > _FAR
+    tanh_radius = tanh.radius + delta * slope
+    sech2_radius = sech2.radius + 2.0 * delta * sech2.head * np.minimum(a, 1.0)
+    tanh_radius[hopeless] = np.inf
+    sech2_radius[hopeless] = np.inf
+    if certainly_far.any():
+        tanh_radius[certainly_far] = tanh.radius[certainly_far]
+        sech2_radius[certainly_far] = sech2.radius[certainly_far]
+    return Pairs(
+        Enclosures(tanh.head, tanh.tail, tanh_radius, tanh.scale, tanh.kind),
+        Enclosures(sech2.head, sech2.tail, sech2_radius, sech2.scale, sech2.kind),
+    )
+
+
+def _by_range(a: Float64, low: Float64) -> Pairs:
+    """Each range of arguments through its own formulas; a block within one range is not copied."""
+    ranges = (
+        (a < SMALL, _small),
+        ((a >= SMALL) & (a < _MIDDLE), _middle),
+        (a >= _MIDDLE, _large),
+    )
+    tanh = _empty(a.size)
+    sech2 = _empty(a.size)
+    for inside, evaluate in ranges:
+        index = np.flatnonzero(inside)
+        if index.size == a.size:
+            return evaluate(a, low)
+        if index.size:
+            part = evaluate(a[index], low[index])
+            for whole, piece in ((tanh, part.tanh), (sech2, part.sech2)):
+                whole.head[index] = piece.head
+                whole.tail[index] = piece.tail
+                whole.radius[index] = piece.radius
+                whole.scale[index] = piece.scale
+    return Pairs(tanh, sech2)
+
+
+def _empty(size: int) -> Enclosures:
+    return Enclosures(
+        np.empty(size), np.empty(size), np.empty(size), np.empty(size, np.int64), np.ones(size)
+    )
+
+
+def _small(a: Float64, low: Float64) -> Pairs:
+    """0 < a < 2^-9, z = a^2: both Taylor series alternate with falling terms, so what is left out
+    is under the first term left out.
+
+        tanh a   = a (1 - z/3 + 2z^2/15 - 17z^3/315 + 62z^4/2835 - [1382z^5/155925 < 2^-97])
+        sech^2 a = 1 - z + 2z^2/3 - 17z^3/45 + 62z^4/315 - [1382z^5/14175 < 2^-93]
+
+    Rounding z, the polynomial (whose first coefficient dominates) and their product: 4u of the
+    result at most, and 2^-50 = 8u is allowed. `low` is added to a itself; its part in the other
+    terms is a^2 low <= 2^-18 low for tanh and 2 a low <= 2u z for sech^2.
+    """
+    m, exponent = significand(a)
+    l = np.ldexp(low, -exponent.astype(np.intc))
+    z = a * a
+    w = z * (-1 / 3 + z * (2 / 15 + z * (-17 / 315 + z * (62 / 2835))))
+    tail = l + m * w
+    radius = (m * -w) * 2.0**-50 + np.abs(l) * 2.0**-17
+    loss = -z * (1.0 + z * (-2 / 3 + z * (17 / 45 + z * (-62 / 315))))
+    loss_radius = z * 2.0**-50
+    tiny = a < 2.0**-100
+    if tiny.any():
+        # Losses under 2^-200 of the value, which may underflow: an open interval (-2^-200, 0).
+        tail = np.where(tiny, l - 2.0**-201, tail)
+        radius = np.where(tiny, 2.0**-201 + np.abs(l) * 2.0**-17, radius)
+        loss = np.where(tiny, -(2.0**-201), loss)
+        loss_radius = np.where(tiny, 2.0**-201, loss_radius)
+    head, tail = fast_two_sum(m, tail)
+    one, loss = fast_two_sum(np.ones_like(a), loss)
+    kind = np.ones_like(a)
+    return Pairs(
+        enclose(head, tail, radius, exponent, kind),
+        enclose(one, loss, loss_radius, np.zeros_like(exponent), kind),
+    )
+
+
+class _Exponential(NamedTuple):
+    """exp(-2a) = 2^-K (table + linear + rest), the sum within 2^-78 and in (0.4999, 1.0001).
+
+    table has 26 bits, table + linear and 1 - table are exact or exactly splittable sums;
+    |linear| < 2^-13.5, |rest| < 2^-26.
+    """
+
+    table: Float64
+    linear: Float64
+    rest: Float64
+    shift: Int64
+
+
+def _exponential(a: Float64, low: Float64) -> _Exponential:
+    """For 2^-9 <= a <= 1200, |low| <= u a.
+
+    k = rint(2a/c) < 2^24. C1 and C2 have 29 bits, so k C1 and k C2 are exact. 2a - k C1 is exact
+    (Sterbenz; k >= 23). c - C1 - C2 - C3 < 2^-120, times k 2^-96. |r| <= c/2 + 2^-40 < 2^-13.5, of
+    which `r_high` is a multiple of 2^-39 (26 bits, so that its square and its product with a 26-bit
+    table entry are exact) and |r_low| <= 2^-40 + 2u a < 2^-39.5, rounded by 2^-92 in all.
+
+    exp(-r) - 1 = -r_high + r_high^2/2 + s with
+        s = r_low (r_high + r_low/2 - 1) - r^3/6 + r^4/24 - r^5/120:
+    |s| < 2^-39.3, its rounding < 2^-90, the terms left out < r^6/719 < 2^-90.
+    With the table entry T + L (L = its remainder, |L| <= 2^-27, itself rounded by 2^-81):
+        t = T - T r_high + [L + (T + L)(r_high^2/2 + s) - L r_high],
+    whose bracket is < 2^-26, so its last rounding loses at most 2^-80 and its parts 2^-80 more.
+    Together < 2^-81 + 2^-80 + 2^-80 + 2^-89 < 2^-78.6.
+    """
+    k = np.rint(a * (2 * _N / _LN2))
+    reduced = (a + a) - k * _C1
+    r, error = two_sum(reduced, k * -_C2)
+    r_high = (r + _TO_GRID) - _TO_GRID
+    r_low = (r - r_high) + (error + ((low + low) - k * _C3))
+    steps = k.astype(np.int64)
+    row = steps & (_N - 1)
+    table, remainder = _table()
+    t = table[row]
+    l = remainder[row]
+    full = r_high + r_low
+    cube = (full * full) * full
+    s = r_low * ((r_high - 1.0) + 0.5 * r_low) + cube * (
+        -1 / 6 + full * (1 / 24 - full * (1 / 120))
+    )
+    quadratic = 0.5 * (r_high * r_high) + s
+    rest = l + ((t + l) * quadratic - l * r_high)
+    return _Exponential(t, -(t * r_high), rest, steps >> _TABLE_BITS)
+
+
+def _middle(a: Float64, low: Float64) -> Pairs:
+    """2^-9 <= a < 0.34, where K = 0. n = 1 - t >= 0.0038, within 2^-78.6 + 2^-80 < 2^-78;
+    d = 2 - n has the same error and is > 1.5.
+
+    |d(n/d)| <= (1 + tanh) |dn| / d < 0.9 |dn| < 2^-78; the division and sums add 2^-100. sech^2 =
+    1 - tanh^2: 2 tanh |d tanh| < 2^-78 and a few 2^-104.
+    """
+    table, linear, rest, _ = _exponential(a, low)
+    high, error = two_sum(1.0 - table, -linear)
+    numerator = fast_two_sum(high, error - rest)
+    denominator = _minus(2.0, numerator)
+    tanh = divide(numerator, denominator)
+    p, e = two_square(tanh[0])
+    sech2 = _minus(1.0, (p, e + (tanh[0] + tanh[0]) * tanh[1]))
+    radius = np.full_like(a, 2.0**-78)
+    scale = np.zeros(a.shape, np.int64)
+    kind = np.ones_like(a)
+    return Pairs(
+        enclose(*tanh, radius, scale, kind), enclose(*fast_two_sum(*sech2), radius, scale, kind)
+    )
+
+
+def _large(a: Float64, low: Float64) -> Pairs:
+    """0.34 <= a. t = 2^-K t', t' within a relative 2^-77.6; q' = 2^K q = t'/(1 + t) within 2^-77.5.
+
+    sech^2 = 4q(1 - q): its relative error is (1 - 2q)/(1 - q) < 1 times that of q, and 2^-101.
+    tanh = 1 - 2q: error 2q 2^-77.5, and u times the low part for its last rounding.
+    """
+    far = a > _FAR
+    any_far = bool(far.any())
+    table, linear, rest, shift = _exponential(
+        np.minimum(a, _FAR), np.where(far, 0.0, low) if any_far else low
+    )
+    high, error = fast_two_sum(table, linear)
+    t_high, t_low = fast_two_sum(high, error + rest)
+    down = power_of_two(-np.minimum(shift, _SATURATED))
+    d_high, d_low = fast_two_sum(np.ones_like(a), t_high * down)
+    q_high, q_low = divide((t_high, t_low), (d_high, d_low + t_low * down))
+    complement = _minus(1.0, (q_high * down, q_low * down))
+    p, e = two_product(q_high, complement[0])
+    slope_high, slope_low = fast_two_sum(p, e + (q_high * complement[1] + q_low * complement[0]))
+    slope_radius = slope_high * 2.0**-77
+    slope_scale = 2 - shift
+    twice = down + down
+    tanh_high, tanh_low = fast_two_sum(np.ones_like(a), q_high * -twice)
+    tanh_high, tanh_low = fast_two_sum(tanh_high, tanh_low - q_low * twice)
+    tanh_radius = (q_high * twice) * 2.0**-77 + np.abs(tanh_low) * 2.0**-52
+    saturated = shift >= _SATURATED
+    if saturated.any():
+        # 0 < 1 - tanh < 2q' 2^-300 for every larger K: an open interval below 1.
+        tanh_radius[saturated] = -tanh_low[saturated]
+    if any_far:
+        slope_high[far], slope_low[far], slope_radius[far], slope_scale[far] = (
+            1.0,
+            0.0,
+            1.0,
+            _FAR_SCALE,
+        )
+    kind = np.ones_like(a)
+    return Pairs(
+        enclose(tanh_high, tanh_low, tanh_radius, np.zeros_like(shift), kind),
+        enclose(slope_high, slope_low, slope_radius, slope_scale, kind),
+    )
+
+
+def _minus(constant: float, pair: Pair) -> Pair:
+    """constant - pair for 0 <= pair <= constant: the high parts exactly, one rounding below."""
+    high, low = fast_two_sum(constant, -pair[0])
+    return high, low - pair[1]
+
+
+@lru_cache(maxsize=1)
+def _table() -> Pair:
+    """T_j = 2^(-j/N) as 26-bit numbers and binary64 remainders.
+
+    In fixed point of 200 bits: N-th root by integer square roots, powers by truncated products; each
+    of the N products loses less than 2 units, so an entry is within 2^13 units, 2^-187.
+    """
+    bits = 200
+    root = 1 << (bits - 1)
+    for _ in range(_TABLE_BITS):
+        root = isqrt(root << bits)
+    entry = 1 << bits
+    high = np.empty(_N)
+    low = np.empty(_N)
+    for j in range(_N):
+        kept = (entry + (1 << (bits - 27))) >> (bits - 26)
+        high[j] = kept * 2.0**-26
+        low[j] = (entry - (kept << (bits - 26))) / (1 << bits)
+        entry = entry * root >> bits
+    return high, low
+
+
+def _reduction_constants() -> tuple[float, float, float, float]:
+    """ln 2, and c = ln2/N = C1 + C2 + C3 with 29, 29 and 53 bits."""
+    bits = 200
+    c = int(libmp.ln2_fixed(bits)) << 3  # c in units of 2^-(bits + 3 + _TABLE_BITS)
+    unit = bits + 3 + _TABLE_BITS
+    ln2 = c / (1 << (bits + 3))
+    parts = []
+    for width in (29, 29):
+        excess = c.bit_length() - width
+        kept = c >> excess << excess
+        parts.append(kept / (1 << unit))
+        c -= kept
+    return ln2, parts[0], parts[1], c / (1 << unit)
+
+
+_LN2, _C1, _C2, _C3 = _reduction_constants()
+#: Adding and subtracting it rounds to multiples of 2^-39.
+_TO_GRID = 1.5 * 2.0**13

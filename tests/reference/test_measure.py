@@ -1,0 +1,167 @@
+"""Errors in ulps against rationals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf, nan
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference.dyadic import LARGEST_FLOAT, ONE, Dyadic, from_float
+from reference.exact import exact
+from reference.formats import BFLOAT16, BINARY16, BINARY32, BINARY64, FORMATS, Format
+from reference.measure import error
+from reference.neuron import sech2, tanh
+from reference.real import Curve, Real
+from tests.rationals import fraction
+
+each_format = pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.name)
+
+
+def ulps(real: Real, computed: float, format: Format, *, flush_to_zero: bool = False) -> float:
+    """The signed error in ulps of a result that has one."""
+    measured = error(real, computed, format, flush_to_zero=flush_to_zero)
+    assert measured is not None
+    return measured.ulps
+
+
+@each_format
+def test_the_sign_is_that_of_computed_minus_exact(format: Format) -> None:
+    """Too large is positive, too small negative, on both sides of zero."""
+    up, down = format.next_up(1.5), format.next_down(1.5)
+    assert [1.0, -1.0, 0.0] == [ulps(Real(exact(1.5)), each, format) for each in (up, down, 1.5)]
+    assert [-1.0, 1.0] == [ulps(Real(exact(-1.5)), -each, format) for each in (up, down)]
+
+
+@each_format
+def test_the_ulp_is_that_of_the_exact_value(format: Format) -> None:
+    """Across a power of two the step below counts half; the computed value's ulp is not used."""
+    below = format.next_down(1.0)
+    assert ulps(Real(ONE), below, format) == -0.5
+    assert ulps(Real(exact(below)), 1.0, format) == 1.0
+    assert ulps(Real(exact(below)), format.next_up(1.0), format) == 3.0
+
+
+@each_format
+@given(st.data())
+def test_the_error_of_tanh_is_known_to_a_millionth_of_an_ulp(
+    format: Format, data: st.DataObject
+) -> None:
+    """Against mpmath at 400 bits, for computed values from next door to far away."""
+    a = data.draw(st.floats(0.001, 20) | st.floats(-20, -0.001))
+    rounded = tanh(exact(a)).rounded(format)
+    computed = format.from_ordinal(format.ordinal(rounded) + data.draw(st.integers(-9, 9)))
+    with mpmath.workprec(400):
+        value = mpmath.tanh(mpmath.mpf(a))
+        mantissa, exponent = mpmath.frexp(value)
+        quantum = max(int(exponent) - 1, format.emin) - format.precision + 1
+        expected = (mpmath.mpf(computed) - value) / mpmath.mpf(2) ** quantum
+        assert abs(ulps(tanh(exact(a)), computed, format) - expected) <= abs(expected) * 1e-6
+        assert mantissa
+
+
+def test_inside_the_enclosure_there_is_no_error() -> None:
+    """tanh(2^-400) differs from 2^-400 by 2^-800 relative, which no report needs."""
+    a = 2.0**-400
+    assert ulps(tanh(exact(a)), a, BINARY64) == 0.0
+
+
+def test_an_error_far_larger_than_any_float_saturates() -> None:
+    """A result of 1 for an exact 2^-1074 * 2^-1000 is off by the largest float."""
+    tiny = Real(Dyadic(1, -2074))
+    assert [2.0**1000, LARGEST_FLOAT] == [
+        ulps(tiny, 2.0**-74, BINARY64),
+        ulps(tiny, 1.0, BINARY64),
+    ]
+
+
+@each_format
+def test_subnormals_and_zero_are_measured_in_the_smallest_subnormal(format: Format) -> None:
+    """Under the normal range the ulp no longer shrinks, and zero has the same one."""
+    tiny = float(fraction(format.smallest_subnormal))
+    assert [3.0, -3.0] == [ulps(Real(zero), 3 * s * tiny, format) for zero, s in ((0.0, 1), (-0.0, -1))]
+    assert ulps(Real(exact(3 * tiny)), 0.0, format) == -3.0
+    assert ulps(sech2(Dyadic(1, 20)), tiny, format) == 1.0
+
+
+@pytest.mark.parametrize("computed", [0.0, 1.5, inf, nan], ids=str)
+@pytest.mark.parametrize("value", [nan, inf, -inf], ids=lambda value: f"exact {value}")
+def test_no_size_where_the_exact_value_is_not_finite(value: float, computed: float) -> None:
+    """A result is right or wrong there, not so many ulps off."""
+    assert error(Real(value), computed, BINARY32) is None
+
+
+@pytest.mark.parametrize("real", [Real(0.0), Real(ONE), tanh(ONE)], ids=["0", "1", "tanh 1"])
+def test_no_size_where_the_computed_value_is_nan(real: Real) -> None:
+    """NaN is no distance away from anything."""
+    assert error(real, nan, BINARY32) is None
+
+
+@each_format
+def test_infinity_stands_one_ulp_over_the_largest_number(format: Format) -> None:
+    """It is measured as 2^(emax+1): for the largest number, one ulp; mirrored below zero."""
+    largest = float(fraction(format.largest_finite))
+    real = Real(from_float(largest))
+    assert [1.0, -1.0] == [ulps(real, inf, format), ulps(real.times(exact(-1.0)), -inf, format)]
+    opposite = 2.0 ** (format.precision + 1) - 1
+    assert -opposite == ulps(real, -inf, format)
+
+
+@each_format
+@pytest.mark.parametrize("excess", [1, 2, 40], ids=lambda k: f"2^(emax+{k})")
+@pytest.mark.parametrize("sign", [1, -1], ids=["positive", "negative"])
+def test_exact_values_beyond_the_format_stand_with_infinity(
+    format: Format, excess: int, sign: int
+) -> None:
+    """From 2^(emax+1) on the exact value counts as infinity, one ulp from the largest number."""
+    real = Real(Dyadic(sign, format.emax + excess))
+    largest = sign * float(fraction(format.largest_finite))
+    assert [0.0, -sign * 1.0] == [
+        ulps(real, sign * inf, format),
+        ulps(real, largest, format),
+    ]
+
+
+def test_an_exact_value_that_overflows_under_two_to_the_emax_plus_one_keeps_its_place() -> None:
+    """65528 rounds to infinity, but lies 8 = 1/4 ulp under 65536 and 24 = 3/4 ulp over 65504."""
+    real = Real(exact(65528.0))
+    assert [0.25, -0.75] == [ulps(real, inf, BINARY16), ulps(real, 65504.0, BINARY16)]
+
+
+@each_format
+def test_with_flush_to_zero_the_subnormals_are_one_ulp(format: Format) -> None:
+    """-N, 0 and N are one ulp apart for every exact value under the least normal number N."""
+    normal = 2.0**format.emin
+    below = Real(exact(normal / 2)) if format is not BINARY64 else Real(Dyadic(1, -1023))
+    assert [-0.5, 0.5, -1.5] == [
+        ulps(below, each, format, flush_to_zero=True) for each in (0.0, normal, -normal)
+    ]
+    assert [1.0, -1.0] == [
+        ulps(Real(0.0), each, format, flush_to_zero=True) for each in (normal, -normal)
+    ]
+    at_normal = Real(exact(normal))
+    assert ulps(at_normal, format.next_up(normal), format, flush_to_zero=True) == 1.0
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["positive", "negative"])
+def test_a_computed_value_on_the_far_side_of_the_enclosure(sign: int) -> None:
+    """The nearer end counts on either side of the exact value, and for either sign."""
+    real = Real(Dyadic(sign, 0), Curve("tanh", Dyadic(1, 0)))
+    near = real.rounded(BFLOAT16)
+    above, below = BFLOAT16.next_up(near), BFLOAT16.next_down(near)
+    up, down = ulps(real, above, BFLOAT16), ulps(real, below, BFLOAT16)
+    assert up > 0 > down
+    assert abs(up - down - 2) < 1e-9
+    with mpmath.workprec(200):
+        value = sign * mpmath.tanh(1)
+        assert abs(up - (mpmath.mpf(above) - value) * 2**8) < 1e-9
+
+
+def test_binary32_error_of_a_known_fault() -> None:
+    """2*sigmoid(2x)-1 at 0x1.4f8b58p-17 was seen at 2^-17 * 1.25: 0.0595 * 2^23 ulps too small."""
+    x = float.fromhex("0x1.4f8b58p-17")
+    expected = (Fraction(1.25) * Fraction(2) ** -17 - Fraction(x)) / Fraction(2) ** -40
+    assert abs(ulps(tanh(exact(x)), 1.25 * 2.0**-17, BINARY32) - float(expected)) < 1e-2
