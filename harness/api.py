@@ -1,4 +1,4 @@
-"""Verification from Python: `harness.verify(subject)`, and the plans that the command line shares."""
+"""Verification from Python, `harness.verify(subject)`, and the plans the command line shares."""
 
 from __future__ import annotations
 

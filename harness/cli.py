@@ -203,7 +203,7 @@ def run(arguments: Sequence[str] | None = None, prog_name: str = PROGRAM) -> int
         return _fail("interrupted before anything was verified", _INTERRUPTED)
     except BrokenPipeError:
         # The reader of a pipe went away, as `| head` does; Python would complain at exit.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return _USAGE
     return status if isinstance(status, int) else 0
 

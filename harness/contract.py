@@ -15,7 +15,7 @@ of zeros are the laws' business, not the grades'.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, isnan, nan
 from typing import NamedTuple
@@ -139,7 +139,7 @@ _WRONG_RANK = Grade.WRONG.rank
 
 def judge_neuron(
     neuron: ExactNeuron,
-    computed: dict[str, Sequence[float]],
+    computed: Mapping[str, Sequence[float]],
     arithmetic: Arithmetic,
 ) -> Judgement:
     """Judge the four results of a neuron; `computed` maps each of NEURON_QUANTITIES to its floats,
@@ -181,7 +181,7 @@ def _output_hazards(above: bool, below: bool) -> frozenset[str]:
 
 
 def _judge_not_finite(
-    neuron: ExactNeuron, computed: dict[str, Sequence[float]], arithmetic: Arithmetic
+    neuron: ExactNeuron, computed: Mapping[str, Sequence[float]], arithmetic: Arithmetic
 ) -> Judgement:
     """Judge a neuron whose preactivation is infinite or NaN: nothing rounds on the way, so only the
     exact results pass, and NaN where an infinite term may meet an overflow of the other sign."""

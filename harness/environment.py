@@ -15,7 +15,7 @@ _LIBRARIES = ("numpy", "mpmath", "hypothesis")
 
 
 def describe_environment(*, seed: int, flush_to_zero: bool) -> dict[str, Any]:
-    """The environment of a run as JSON values. `flush_to_zero` is the mode the process was found in."""
+    """The environment as JSON values. `flush_to_zero` is the mode the process was found in."""
     return {
         "neuron_harness": __version__,
         "python": platform.python_version(),

@@ -13,8 +13,7 @@ The laws checked here are those that any single call can show:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +23,7 @@ from harness.case import Case
 from harness.contract import NEURON_QUANTITIES, TANH_GRADIENT_QUANTITIES
 from harness.flush import flushing
 from harness.subjects import Kind, Subject, neuron_of
-from harness.tensors import arguments, bit_patterns, floats, tanh_gradient_arguments, torch_dtype
+from harness.tensors import arguments, bit_patterns, tanh_gradient_arguments, torch_dtype
 
 CALL_LAWS = (
     "structure",
@@ -40,7 +39,7 @@ class Evaluation:
     """What one call gave: floats per quantity (None where there is nothing to read), the message of
     each broken law, and what the subject raised."""
 
-    values: dict[str, Sequence[float]] | None
+    values: Mapping[str, Sequence[float]] | None
     breaches: dict[str, str]
     raised: str | None = None
 
@@ -56,9 +55,10 @@ class Evaluator:
         self._kind = subject.kind
         self._device = device
         self._flush = flush_to_zero
+        self._arguments = _ARGUMENT_NAMES[subject.kind]
         if subject.kind is Kind.TANH_GRADIENT:
             self._function: Callable[..., Any] = subject.function
-            self.quantities = TANH_GRADIENT_QUANTITIES
+            self.quantities: tuple[str, ...] = TANH_GRADIENT_QUANTITIES
         else:
             self._function = neuron_of(subject)
             self.quantities = NEURON_QUANTITIES
@@ -69,42 +69,43 @@ class Evaluator:
         tensors: tuple[torch.Tensor, ...] = build(case, self._device)
         before = [bit_patterns(tensor) for tensor in tensors]
         state = _GlobalState.now()
-        with self._as_found():
-            try:
-                first = self._function(*tensors)
-                state_after = _GlobalState.now()
-                second = self._function(*build(case, self._device))
-            except (Exception, SystemExit) as error:
-                _GlobalState.restore(state)
-                return Evaluation(None, {}, raised=_one_line(error))
         breaches: dict[str, str] = {}
-        changed = state.difference(state_after, self._flush)
+        try:
+            first, after = self._call(tensors)
+            touched = [
+                name
+                for name, tensor, bits in zip(self._arguments, tensors, before, strict=True)
+                if bit_patterns(tensor) != bits
+            ]
+            second, _ = self._call(build(case, self._device) if touched else tensors)
+        except (Exception, SystemExit) as error:
+            return Evaluation(None, {}, raised=_one_line(error))
+        finally:
+            state.restore()
+        changed = state.difference(after, self._flush)
         if changed:
             breaches["global-state"] = changed
-            _GlobalState.restore(state)
-        results = first if isinstance(first, tuple | list) else (first,)
+        if touched:
+            breaches["inputs-untouched"] = f"{', '.join(touched)} changed in place"
+        results, again = _sequence(first), _sequence(second)
         fault = self._structure_fault(case, results)
         if fault:
             return Evaluation(None, {"structure": fault, **breaches})
-        for name, tensor, bits in zip(_ARGUMENT_NAMES[self._kind], tensors, before, strict=True):
-            if bit_patterns(tensor) != bits:
-                breaches["inputs-untouched"] = f"{name} was changed in place"
-        shared = _shared_memory(self.quantities, results, _ARGUMENT_NAMES[self._kind], tensors)
+        shared = _shared_memory(self.quantities, results, self._arguments, tensors)
         if shared:
             breaches["results-own-memory"] = shared
-        again = second if isinstance(second, tuple | list) else (second,)
         different = _first_difference(self.quantities, results, again)
         if different:
             breaches["repeatable"] = different
-        values = dict(zip(self.quantities, map(floats, results), strict=True))
-        return Evaluation(values, breaches)
+        return Evaluation(dict(zip(self.quantities, map(_floats, results), strict=True)), breaches)
 
-    @contextmanager
-    def _as_found(self) -> Iterator[None]:
+    def _call(self, tensors: tuple[torch.Tensor, ...]) -> tuple[Any, _GlobalState]:
+        """The subject's answer, and the global state it leaves. It runs in the flush mode that the
+        process was found in; subnormals are kept again afterwards."""
         if self._flush:
             torch.set_flush_denormal(True)
         try:
-            yield
+            return self._function(*tensors), _GlobalState.now()
         finally:
             if flushing():
                 torch.set_flush_denormal(False)
@@ -156,7 +157,7 @@ class _GlobalState:
         )
 
     def difference(self, after: _GlobalState, flush_expected: bool) -> str | None:
-        """What `after` has changed, in words. The harness sets the flush mode of the call itself."""
+        """What `after` has changed, in words. The flush mode of the call is the harness's own."""
         changes = []
         for name in ("default_dtype", "grad_enabled", "threads"):
             if getattr(self, name) != getattr(after, name):
@@ -168,11 +169,24 @@ class _GlobalState:
         return f"the call changed {', '.join(changes)}" if changes else None
 
     def restore(self) -> None:
+        """Put back what differs now. The flush mode is the caller's business."""
+        if _GlobalState.now() == self:
+            return
         torch.set_default_dtype(self.default_dtype)
         torch.set_grad_enabled(self.grad_enabled)
         if torch.get_num_threads() != self.threads:
             torch.set_num_threads(self.threads)
         torch.set_rng_state(torch.frombuffer(bytearray(self.rng), dtype=torch.uint8))
+
+
+def _sequence(results: Any) -> Sequence[Any]:
+    return results if isinstance(results, tuple | list) else (results,)
+
+
+def _floats(tensor: torch.Tensor) -> list[float]:
+    """The elements as Python floats. Exact while subnormals are kept, as they are here."""
+    values: list[float] = tensor.detach().to(torch.float64).reshape(-1).tolist()
+    return values
 
 
 def _shared_memory(

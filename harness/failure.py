@@ -1,4 +1,4 @@
-"""A failure in words: the smallest case, what was computed, what is right, and how to see it again."""
+"""A failure in words: the smallest case, what was computed, what is right, how to see it again."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ class Verification:
 
     @property
     def exit_status(self) -> int:
-        """0 all as required; 1 a violation; 3 nothing was verified; 5 interrupted before the end."""
+        """0 all as required; 1 a violation; 3 nothing was verified; 5 interrupted midway."""
         failed = [verdict for verdict in self.verdicts if not verdict.passed]
         if any(not verdict.nothing_judged for verdict in failed):
             return EXIT_VIOLATION

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import hypothesis
@@ -308,7 +309,9 @@ def _shrink(
             last.append(finding)
             raise _Broken
 
-    try:
+    # Hypothesis ends with the smallest case. A subject that breaks the requirement only now and then
+    # is Flaky to it, and the last case that did is as good as there is.
+    with suppress(_Broken, Flaky):
         _draw(
             _strategy(plan, regime),
             examples,
@@ -316,10 +319,6 @@ def _shrink(
             (Phase.generate, Phase.shrink),
             run,
         )
-    except (_Broken, Flaky):
-        # Hypothesis ends with the smallest case. A subject that breaks the requirement only now
-        # and then is Flaky to it, and the last case that did is as good as there is.
-        pass
     if not last:
         raise RuntimeError(
             f"{plan.subject.name} broke a requirement in the first pass and not in the second, on "

@@ -46,7 +46,7 @@ from reference.dyadic import (
     truncate_up,
 )
 from reference.elementary import tanh_sech2
-from reference.exact import Exact, product, signed_sums
+from reference.exact import Exact, signed_sums
 from reference.formats import BINARY32, Format
 from reference.neuron import ExactNeuron
 from reference.real import just_inside

@@ -6,7 +6,7 @@
     neurons(inputs, weights, bias, g, format=F)   -> Neurons      (B, n), (B, n), (B,), (B,)
 
     answers.rounded()                  -> Rounded(values, escalated)
-    answers.judge(computed)            -> Judgement(rounded, ulps, misrounded, unfaithful, escalated)
+    answers.judge(computed)            -> Judgement(rounded, ulps, misrounded, unfaithful, ...)
     answers.scaled_error(computed, g)  -> |computed - exact| / (u |g|)
 
     rounded_tanh_sech2(x, format=F)    -> TanhSech2(tanh, sech2, escalated)       the quickest
@@ -43,14 +43,13 @@ from reference.carriers import (
     require_ieee,
     widened,
 )
+from reference.certified_preactivation import Preactivations, preactivations
+from reference.certified_rounding import TanhSech2, rounded_tanh_sech2
 from reference.certified_sweep import (
     ActivationJudgement,
     ActivationSweep,
     TanhGradientSweep,
-    TanhSech2,
-    rounded_tanh_sech2,
 )
-from reference.certified_preactivation import Preactivations, preactivations
 from reference.enclosures import (
     Enclosures,
     concatenate,
@@ -104,7 +103,7 @@ def tanh(x: npt.ArrayLike, *, format: Format) -> Answers:
 
 
 def sech2(x: npt.ArrayLike, *, format: Format) -> Answers:
-    """sech^2, the derivative of tanh, of every element. sech^2(+-inf) = 0. Raises as `tanh` does."""
+    """sech^2, the derivative of tanh, of every element; sech^2(+-inf) = 0. Raises as `tanh` does."""
     array, flat = _arguments(x, format, "x")
     return Answers(
         format,
@@ -166,8 +165,8 @@ def neurons(
     g = carried(upstream_gradient, format, "upstream_gradient")
     if x.ndim != 2 or w.shape != x.shape or not b.shape == g.shape == x.shape[:1]:
         raise ValueError(
-            f"inputs {x.shape}, weights {w.shape}, bias {b.shape} and upstream_gradient {g.shape} are "
-            "not a batch of neurons; expected (B, n), (B, n), (B,) and (B,)"
+            f"inputs {x.shape}, weights {w.shape}, bias {b.shape} and upstream_gradient {g.shape} "
+            "are not a batch of neurons; expected (B, n), (B, n), (B,) and (B,)"
         )
     batch, width = x.shape
     with np.errstate(all="ignore"):
@@ -230,7 +229,8 @@ def _activations(
         tanh, sech2 = curves.tanh_sech2(*sums[:3])
         parts.append((_sums(sums), tanh, sech2))
     if not parts:
-        nothing = Enclosures(*(np.empty(0) for _ in range(3)), np.empty(0, np.int64), np.empty(0))
+        none = np.empty(0)
+        nothing = Enclosures(none, none, none, np.empty(0, np.int64), none)
         return nothing, nothing, nothing
     first, second, third = (concatenate(pieces) for pieces in zip(*parts, strict=True))
     return first, second, third

@@ -64,10 +64,10 @@ def tanh_sech2(
 ) -> Pairs:
     """Enclose tanh and sech^2 at argument + low, known within +-uncertainty.
 
-    `argument` is any binary64 array, 1-D; `low` (default 0) at most half an ulp of it and 0 where it
-    is not finite; `uncertainty` (default 0) non-negative. Where no uncertainty adds to it, the radius is
-    below 2^-67 of the value, and below 2^-74 for |a| > 1; strict enough that tanh a < a, tanh a < 1
-    and sech^2 a < 1 are decided for every a != 0, also where they round to those bounds.
+    `argument` is any binary64 array, 1-D; `low` (default 0) at most half an ulp of it and 0 where
+    it is not finite; `uncertainty` (default 0) non-negative. Without an uncertainty the radius is
+    below 2^-67 of the value, and below 2^-73 for |a| > 1; and strict enough to tell that
+    |tanh a| < |a|, |tanh a| < 1 and sech^2 a < 1 for every a != 0, also where they round to that.
     """
     special = ~np.isfinite(argument) | (argument == 0.0)
     magnitude = np.abs(argument)
@@ -165,18 +165,18 @@ def _small(a: Float64, low: Float64) -> Pairs:
     terms is a^2 low <= 2^-18 low for tanh and 2 a low <= 2u z for sech^2.
     """
     m, exponent = significand(a)
-    l = np.ldexp(low, -exponent.astype(np.intc))
+    correction = np.ldexp(low, -exponent.astype(np.intc))
     z = a * a
     w = z * (-1 / 3 + z * (2 / 15 + z * (-17 / 315 + z * (62 / 2835))))
-    tail = l + m * w
-    radius = (m * -w) * 2.0**-50 + np.abs(l) * 2.0**-17
+    tail = correction + m * w
+    radius = (m * -w) * 2.0**-50 + np.abs(correction) * 2.0**-17
     loss = -z * (1.0 + z * (-2 / 3 + z * (17 / 45 + z * (-62 / 315))))
     loss_radius = z * 2.0**-50
     tiny = a < 2.0**-100
     if tiny.any():
         # Losses under 2^-200 of the value, which may underflow: an open interval (-2^-200, 0).
-        tail = np.where(tiny, l - 2.0**-201, tail)
-        radius = np.where(tiny, 2.0**-201 + np.abs(l) * 2.0**-17, radius)
+        tail = np.where(tiny, correction - 2.0**-201, tail)
+        radius = np.where(tiny, 2.0**-201 + np.abs(correction) * 2.0**-17, radius)
         loss = np.where(tiny, -(2.0**-201), loss)
         loss_radius = np.where(tiny, 2.0**-201, loss_radius)
     head, tail = fast_two_sum(m, tail)
@@ -225,16 +225,16 @@ def _exponential(a: Float64, low: Float64) -> _Exponential:
     steps = k.astype(np.int64)
     row = steps & (_N - 1)
     table, remainder = _table()
-    t = table[row]
-    l = remainder[row]
+    entry = table[row]
+    left_over = remainder[row]
     full = r_high + r_low
     cube = (full * full) * full
     s = r_low * ((r_high - 1.0) + 0.5 * r_low) + cube * (
         -1 / 6 + full * (1 / 24 - full * (1 / 120))
     )
     quadratic = 0.5 * (r_high * r_high) + s
-    rest = l + ((t + l) * quadratic - l * r_high)
-    return _Exponential(t, -(t * r_high), rest, steps >> _TABLE_BITS)
+    rest = left_over + ((entry + left_over) * quadratic - left_over * r_high)
+    return _Exponential(entry, -(entry * r_high), rest, steps >> _TABLE_BITS)
 
 
 def _middle(a: Float64, low: Float64) -> Pairs:
@@ -312,8 +312,8 @@ def _minus(constant: float, pair: Pair) -> Pair:
 def _table() -> Pair:
     """T_j = 2^(-j/N) as 26-bit numbers and binary64 remainders.
 
-    In fixed point of 200 bits: N-th root by integer square roots, powers by truncated products; each
-    of the N products loses less than 2 units, so an entry is within 2^13 units, 2^-187.
+    In fixed point of 200 bits: N-th root by integer square roots, powers by truncated products;
+    each of the N products loses less than 2 units, so an entry is within 2^13 units, 2^-187.
     """
     bits = 200
     root = 1 << (bits - 1)

@@ -1,7 +1,7 @@
-"""The raw operation dy * (1 - y^2) of a stored output y, enclosed: exact wherever pairs can hold it.
+"""The raw operation dy * (1 - y^2) of a stored output y, enclosed; exact where pairs can hold it.
 
-y is a float, so the value is rational and may be a float itself or a tie; `Enclosures` with radius 0
-keep such values exact. A radius that is not 0 is twice the size of the bits left out.
+y is a float, so the value is rational and may be a float itself or a tie; `Enclosures` with radius
+0 keep such values exact. A radius that is not 0 is twice the size of the bits left out.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ def preactivations(
 
     The errors that two_sum and two_product return are exact, so a = root + sum(errors). m numbers
     summed in any order lose at most (m - 1) u / (1 - (m - 1) u) times the sum of their magnitudes
-    (Higham, Accuracy and Stability, eq. 4.4); m <= 2n + 2 here. Twice that covers the rounded sum of
-    the magnitudes. A single error that is not zero is not rounded at all.
+    (Higham, Accuracy and Stability, eq. 4.4); m <= 2n + 2 here. Twice that covers the rounded sum
+    of the magnitudes. A single error that is not zero is not rounded at all.
     """
     count = inputs.shape[1]
     finite = np.isfinite(bias) & np.isfinite(inputs).all(axis=1) & np.isfinite(weights).all(axis=1)
@@ -59,15 +59,15 @@ def preactivations(
         magnitudes = np.zeros_like(b)
         inexact = np.zeros(b.shape, np.int64)
         lost_products = np.zeros(b.shape, np.int64)
-        unknown = np.zeros(b.shape, np.bool_)
+        unknown = np.abs(b) < 0.0
     else:
         products, product_errors = two_product(
             np.ascontiguousarray(x, np.float64), np.ascontiguousarray(w, np.float64)
         )
         size = np.abs(products)
         # Splitting a factor close to the largest float may round it to infinity.
-        unknown = ((size > _LARGEST_TERM) | ~np.isfinite(product_errors)).any(axis=1)
-        unknown |= np.abs(b) > _LARGEST_TERM
+        lost = (size > _LARGEST_TERM) | ~np.isfinite(product_errors)
+        unknown = np.any(lost, axis=1) | (np.abs(b) > _LARGEST_TERM)
         if unknown.any():
             products[unknown] = 0.0
             product_errors[unknown] = 0.0

@@ -41,7 +41,8 @@ def split(a: Float64) -> Pair:
     """a = high + low exactly, each of at most 26 significant bits (low signed).
 
     Rounds the bit pattern, not the value: one operation fewer than Veltkamp's splitting and no
-    overflow. A carry into the exponent field is the rounding up to a power of two that it should be.
+    overflow but of the largest numbers. A carry into the exponent field is the rounding up to a
+    power of two that it should be.
     """
     high = ((a.view(np.int64) + _HALF_OF_LOW) & _ABOVE_LOW).view(np.float64)
     return high, a - high

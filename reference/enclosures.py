@@ -1,8 +1,8 @@
 """Arrays of exact values, each enclosed tightly, and what follows from an enclosure in a format.
 
 What an enclosure decides (the rounded result, the neighbouring floats, the ulp) is decided by
-interval arguments alone. What it does not decide is marked, never guessed. Placeholders and saturating steps raise floating
-point flags, so callers run under numpy.errstate(all="ignore").
+interval arguments alone. What it does not decide is marked, never guessed. Placeholders and
+saturating steps raise floating-point flags, so callers run under numpy.errstate(all="ignore").
 
 Radii are either at
 least a relative 2^-10 larger than their derivations ask, or make the enclosure touch `head` or 0 in
@@ -158,7 +158,7 @@ def place(values: Enclosures, format: Format) -> Placed:
     floor = format.emin - format.precision - 60
     buried = values.scale < floor - 2
     if buried.any():
-        # 0 < v < (2 + 4) 2^scale < 2^(scale + 3) <= 2^floor, and the enclosure below is (0, 2^(floor + 1)).
+        # 0 < v < (2 + 4) 2^scale < 2^(scale + 3) <= 2^floor, inside (0, 2^(floor + 1)).
         known = buried & (values.radius <= 4.0)
         values = Enclosures(
             np.where(known, 1.0, values.head),
@@ -185,7 +185,7 @@ def place(values: Enclosures, format: Format) -> Placed:
 
 
 def rounded(placed: Placed, format: Format) -> Float64:
-    """The rounded results, as binary64 numbers, right where `placed.decided` or the value is special."""
+    """The rounded results as binary64 numbers: right where `placed.decided` or a value special."""
     values = placed.values
     result = scaled(placed.candidate, np.minimum(values.scale, format.emax + 1))
     result[result > _largest(format)] = np.inf

@@ -17,7 +17,7 @@ from reference.dyadic import (
     subtract,
 )
 from reference.formats import Format
-from reference.real import Real
+from reference.real import FIRST_BITS, Real
 
 
 class Error(NamedTuple):
@@ -73,15 +73,20 @@ def _quick(exact: Real, computed: float, format: Format) -> Error | None:
     r in [2^k, 2^(k+1)) and ulp(r) the spacing of the floats there, both ends included, a float c is
     r rounded iff |c - r| < ulp/2, and one of the two around r iff |c - r| < ulp and |c| >= 2^k.
     """
-    (low, low_exponent), (high, exponent) = exact.first_enclosure
-    if low_exponent != exponent:
+    factor, curve = exact
+    if curve is None or not isinstance(factor, Dyadic):
         return None
+    # The product of `Real.enclosure`, without making objects of its ends.
+    (low, exponent), (high, _) = curve.enclosure(FIRST_BITS)
+    multiplier, multiplier_exponent = factor
+    exponent += multiplier_exponent
+    low, high = low * multiplier, high * multiplier
     mantissa, computed_exponent = from_float(computed)
+    if multiplier < 0:
+        low, high = high, low
+    sign = 1
     if low < 0:
-        low, high, mantissa = -high, -low, -mantissa
-        sign = -1
-    else:
-        sign = 1
+        low, high, mantissa, sign = -high, -low, -mantissa, -1
     length = high.bit_length()
     if low.bit_length() != length:
         return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from reference.dyadic import ZERO, Dyadic
 from reference.elementary import Enclosure, tanh_sech2
@@ -19,7 +19,7 @@ from reference.exact import Exact, product
 from reference.formats import Format
 
 #: The first precision of Ziv's loop: 43 bits beyond binary64's, so one value in 2^42 goes further.
-_FIRST_BITS = 96
+FIRST_BITS = 96
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,8 +45,7 @@ class Curve:
         return known
 
 
-@dataclass(frozen=True, slots=True)
-class Real:
+class Real(NamedTuple):
     """factor * curve, or the factor alone where `curve` is None.
 
     With a curve the factor is finite and not zero. Alone it may be any exact value, NaN and
@@ -55,7 +54,6 @@ class Real:
 
     factor: Exact
     curve: Curve | None = None
-    _first: list[Enclosure] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def special(self) -> float | None:
@@ -90,18 +88,15 @@ class Real:
 
     def enclosures(self) -> Iterator[Enclosure]:
         """Ever tighter enclosures: the precisions of Ziv's loop, which ends only by deciding."""
-        yield self.first_enclosure
-        bits = 2 * _FIRST_BITS
+        bits = FIRST_BITS
         while True:
             yield self.enclosure(bits)
             bits *= 2
 
     @property
     def first_enclosure(self) -> Enclosure:
-        """The first of `enclosures`, remembered: almost every question ends with it."""
-        if not self._first:
-            self._first.append(self.enclosure(_FIRST_BITS))
-        return self._first[0]
+        """The first of `enclosures`: almost every question ends with it."""
+        return self.enclosure(FIRST_BITS)
 
     def rounded(self, format: Format) -> float:
         """The value rounded once to nearest even; special values as they are."""

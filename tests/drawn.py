@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
+from random import Random
 from typing import TypeVar
 
 from hypothesis import Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
 from harness.case import Case
-from harness.strategies import Regime, cases, tanh_gradient_cases
+from harness.strategies import Regime
+from harness.strategies.neurons import neuron_case
+from harness.strategies.outputs import tanh_gradient_case
 
 T = TypeVar("T")
 
@@ -33,15 +36,17 @@ def drawn(strategy: SearchStrategy[T], count: int) -> list[T]:
 
 
 @cache
-def neuron_cases(dtype: str, regime: Regime, count: int = 80) -> list[Case]:
-    """Neuron cases of one regime."""
-    return drawn(cases(dtype, regime), count)
+def neuron_cases(dtype: str, regime: Regime, count: int = 300) -> list[Case]:
+    """Neuron cases of one regime, from evenly distributed integers instead of hypothesis's."""
+    below = Random(f"{dtype} {regime}").randrange
+    return [neuron_case(below, dtype, regime) for _ in range(count)]
 
 
 @cache
-def output_cases(dtype: str, regime: Regime, count: int = 80) -> list[Case]:
-    """Tanh-gradient cases of one regime."""
-    return drawn(tanh_gradient_cases(dtype, regime), count)
+def output_cases(dtype: str, regime: Regime, count: int = 300) -> list[Case]:
+    """Tanh-gradient cases of one regime, from evenly distributed integers."""
+    below = Random(f"{dtype} {regime}").randrange
+    return [tanh_gradient_case(below, dtype, regime) for _ in range(count)]
 
 
 def products(case: Case) -> list[Fraction]:

@@ -7,14 +7,15 @@ tensors. Values are built from integers, so a process that flushes subnormals dr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from hypothesis import strategies as st
 
 from harness.case import Case, format_of
-from harness.strategies.drawing import NONEMPTY_SIZES, SIZES, Draw, Drawing
-from harness.strategies.neurons import BUILDERS, made_special
-from harness.strategies.outputs import stored_outputs
+from harness.strategies.drawing import Below
+from harness.strategies.neurons import neuron_case
+from harness.strategies.outputs import tanh_gradient_case
 from harness.strategies.regimes import Regime, regimes_for
 
 __all__ = ["Regime", "cases", "regimes_for", "tanh_gradient_cases"]
@@ -47,35 +48,16 @@ def _strategy(dtype: str, regime: Regime | None, kind: str) -> st.SearchStrategy
         raise ValueError(
             f"a {kind} has no regime {str(regime)!r}; expected one of {', '.join(regimes)}"
         )
-    return (_neuron_case if kind == "neuron" else _tanh_gradient_case)(dtype, regime)
+    return _cases(neuron_case if kind == "neuron" else tanh_gradient_case, dtype, regime)
+
+
+@lru_cache(maxsize=1024)
+def _integers(count: int) -> st.SearchStrategy[int]:
+    return st.integers(0, count - 1)
 
 
 @st.composite
-def _neuron_case(draw: Draw, dtype: str, regime: Regime) -> Case:
-    drawing = Drawing(draw, dtype, _sizes(regime))
-    terms = BUILDERS[regime](drawing)
-    gradient = drawing.gradient(special=regime is Regime.SPECIAL)
-    if regime is Regime.SPECIAL:
-        terms, gradient = made_special(drawing, terms, gradient)
-    return Case(dtype, *terms, gradient, drawing.layout)
-
-
-@st.composite
-def _tanh_gradient_case(draw: Draw, dtype: str, regime: Regime) -> Case:
-    drawing = Drawing(draw, dtype, _NO_TERMS if regime is Regime.EMPTY else _sizes(regime, 1))
-    outputs = stored_outputs(drawing, regime)
-    gradient = drawing.gradient(special=regime is Regime.SPECIAL)
-    return Case(dtype, outputs, (), 0.0, gradient, drawing.layout)
-
-
-_NO_TERMS = (0,)
-_NEED_TERMS = frozenset({Regime.TINY, Regime.CANCELLING, Regime.OVERFLOWING})
-
-
-def _sizes(regime: Regime, least: int = 0) -> tuple[int, ...] | None:
-    """The lengths to draw from; None for the regime that draws its own."""
-    if regime is Regime.LONG:
-        return None
-    if regime is Regime.EMPTY:
-        return _NO_TERMS
-    return NONEMPTY_SIZES if least or regime in _NEED_TERMS else SIZES
+def _cases(
+    draw: st.DrawFn, build: Callable[[Below, str, Regime], Case], dtype: str, regime: Regime
+) -> Case:
+    return build(lambda count: draw(_integers(count)), dtype, regime)

@@ -9,10 +9,7 @@ their first element and a seed, and the choices that do not show in the case (`f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from typing import Final
-
-from hypothesis import strategies as st
 
 from harness.case import Layout, format_of
 from harness.strategies.members import (
@@ -27,7 +24,8 @@ from harness.strategies.members import (
 from reference.dyadic import Dyadic, add, from_float, multiply, negate
 from reference.formats import Format
 
-Draw = Callable[[st.SearchStrategy[int]], int]
+#: Gives an integer in [0, count) for a count >= 1; simpler cases come from smaller integers.
+Below = Callable[[int], int]
 
 #: From the simplest; `expanded` last, since it also decides what is drawn.
 _LAYOUTS: Final = (
@@ -42,7 +40,9 @@ _LAYOUTS: Final = (
 #: Lengths outside the regime `long`: most are short, the rest on both sides of vector widths.
 SIZES: Final = (0, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 4, 5, 7, 8, 8, 16, 17, 31, 40)
 NONEMPTY_SIZES: Final = tuple(size for size in SIZES if size)
-_LONGEST_BITS: Final = 12
+#: Binary orders of magnitude of a long length. A case costs its length, so that the longest, drawn
+#: as often as the others, would take most of the time of a run.
+_LONG_ORDERS: Final = (*range(12), *range(9), *range(9))
 _DRAWN_ONE_BY_ONE: Final = 3
 _SEED_BITS: Final = 16
 _MANNER_BITS: Final = 10
@@ -51,43 +51,33 @@ _GRADIENTS: Final = (1.0, -1.0, 2.0, 0.5, -0.0, 0.0)
 _NON_FINITE: Final = (float("inf"), float("-inf"), float("nan"))
 
 
-@lru_cache(maxsize=1024)
-def integers(bits: int) -> st.SearchStrategy[int]:
-    """Integers in [0, 2^bits)."""
-    return st.integers(0, (1 << bits) - 1)
-
-
-@lru_cache(maxsize=1024)
-def below(count: int) -> st.SearchStrategy[int]:
-    """Integers in [0, count)."""
-    return st.integers(0, count - 1)
-
-
 class Drawing:
     """One case in the making: its format, length and layout, and how its vectors are drawn.
+
+    A pure function of the integers that `below` gives, whoever draws them.
 
     `form` picks among the ways a regime can be reached; `salt` is 0 for short significands;
     `gain` is how many times (as a power of two) the terms of a sum exceed their total; `split`
     says how a product's exponent is shared by its factors. All are 0 in the simplest case.
     """
 
-    def __init__(self, draw: Draw, dtype: str, sizes: Sequence[int] | None) -> None:
-        """Draw from `sizes`, or, for None, a long length."""
-        self._draw = draw
+    def __init__(self, below: Below, dtype: str, sizes: Sequence[int] | None) -> None:
+        """Draw a length from `sizes`, or, for None, a long one."""
+        self._below = below
         self.dtype = dtype
         self.format = format_of(dtype)
-        self.layout = _LAYOUTS[draw(below(len(_LAYOUTS)))]
+        self.layout = _LAYOUTS[below(len(_LAYOUTS))]
         self.n = self._long_size() if sizes is None else sizes[self.index(len(sizes))]
-        self._manner = draw(integers(_MANNER_BITS))
+        self._manner = below(1 << _MANNER_BITS)
         self.form = self._manner & 7
         self.salt = self._manner >> 3 & 3
         self.gain = self._manner >> 5 & 3
         self._split = self._manner >> 7 & 7
 
     def _long_size(self) -> int:
-        """From 1 to 2^_LONGEST_BITS - 1, every binary order of magnitude as often as another."""
-        order = self.index(_LONGEST_BITS)
-        return (1 << order) + self.integer(order)
+        """From 1 to 2^12 - 1: every binary order of magnitude, the three longest more rarely."""
+        order = _LONG_ORDERS[self.index(len(_LONG_ORDERS))]
+        return int(1 << order) + self.integer(order)
 
     @property
     def constant(self) -> bool:
@@ -101,11 +91,11 @@ class Drawing:
 
     def integer(self, bits: int) -> int:
         """An integer in [0, 2^bits)."""
-        return self._draw(integers(bits))
+        return self._below(1 << bits)
 
     def index(self, count: int) -> int:
         """An integer in [0, count)."""
-        return self._draw(below(count))
+        return self._below(count)
 
     def ordinal(self, window: Window) -> int:
         """The ordinal of a positive member of `window`."""

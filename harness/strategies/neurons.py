@@ -10,8 +10,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
+from harness.case import Case
 from harness.landmarks import Landmarks, landmarks
 from harness.strategies.drawing import (
+    NONEMPTY_SIZES,
+    SIZES,
+    Below,
     Drawing,
     alternate,
     exact_sum,
@@ -76,7 +80,8 @@ def _tiny(drawing: Drawing) -> Terms:
         split = drawing.split(format.emin + 4, -8)
         inputs = drawing.vector(powers(format, split - 4, split))
         rest = format.emin - 1 - split
-        weights = drawing.vector(powers(format, max(rest - 8, format.emin), rest))
+        lowest = max(rest - format.precision - 4, format.emin)
+        weights = drawing.vector(powers(format, lowest, rest))
     sort = drawing.index(3)
     bias = 0.0 if not sort else drawing.value(small if sort == 1 else ordinary)
     return Terms(inputs, weights, bias)
@@ -116,7 +121,7 @@ def _cancelling(drawing: Drawing) -> Terms:
     split = drawing.split(max(format.emin + 1, size + 1 - format.emax), min(8, size - low))
     inputs = drawing.vector(powers(format, split - 1, split + 1))
     weights = drawing.vector(powers(format, size - split - 1, size - split + 1))
-    step = (0, 1, -1, 2)[drawing.form >> 1]
+    step = (0, 0, 1, -1)[drawing.form >> 1]
     if not drawing.form & 1 or drawing.n == 1 or drawing.uniform:
         bias = format.round(negate(exact_sum(inputs, weights)))
         return Terms(inputs, weights, shifted(format, bias, step))
@@ -156,12 +161,13 @@ def _overflowing(drawing: Drawing) -> Terms:
     weights = drawing.vector(powers(format, rest, rest + 2))
     if way == 2 and drawing.n > 1 and not drawing.uniform:
         inputs, weights = _mirrored(drawing, inputs, weights)
+        return Terms(inputs, weights, drawing.value(_ordinary(format)))
     bias = drawing.value(huge if drawing.form > 2 else _ordinary(format))
     return Terms(inputs, weights, bias)
 
 
 def _special(drawing: Drawing) -> Terms:
-    """Ordinary terms; `made_special` puts the special values in."""
+    """Ordinary terms; `_made_special` puts the special values in."""
     window = _ordinary(drawing.format)
     return Terms(drawing.vector(window), drawing.vector(window), drawing.value(window))
 
@@ -179,7 +185,7 @@ def _long(drawing: Drawing) -> Terms:
     return Terms(inputs, weights, bias)
 
 
-BUILDERS: Final[Mapping[Regime, Callable[[Drawing], Terms]]] = {
+_BUILDERS: Final[Mapping[Regime, Callable[[Drawing], Terms]]] = {
     Regime.EMPTY: _empty,
     Regime.ZEROS: _zeros,
     Regime.TINY: _tiny,
@@ -204,7 +210,7 @@ _SPECIALS: Final = (float("inf"), float("-inf"), float("nan"))
 _PARTNERS: Final = (None, None, None, 0.0, -0.0, float("inf"), float("-inf"), float("nan"))
 
 
-def made_special(drawing: Drawing, terms: Terms, gradient: float) -> tuple[Terms, float]:
+def _made_special(drawing: Drawing, terms: Terms, gradient: float) -> tuple[Terms, float]:
     """`terms` and g with an infinity or a NaN at one place, and now and then one beside it."""
     code = drawing.integer(14)
     special, place = _SPECIALS[code % 3], code // 3 % 4
@@ -233,3 +239,24 @@ def _with_vectors(
         return replaced(values, index, value)
 
     return terms._replace(inputs=put(terms.inputs, left), weights=put(terms.weights, right))
+
+
+_NO_TERMS: Final = (0,)
+_NEED_TERMS: Final = frozenset({Regime.TINY, Regime.CANCELLING, Regime.OVERFLOWING})
+
+
+def neuron_case(below: Below, dtype: str, regime: Regime) -> Case:
+    """A case of a neuron in `regime`, determined by the integers that `below` gives."""
+    sizes: tuple[int, ...] | None = SIZES
+    if regime is Regime.EMPTY:
+        sizes = _NO_TERMS
+    elif regime is Regime.LONG:
+        sizes = None
+    elif regime in _NEED_TERMS:
+        sizes = NONEMPTY_SIZES
+    drawing = Drawing(below, dtype, sizes)
+    terms = _BUILDERS[regime](drawing)
+    gradient = drawing.gradient(special=regime is Regime.SPECIAL)
+    if regime is Regime.SPECIAL:
+        terms, gradient = _made_special(drawing, terms, gradient)
+    return Case(dtype, *terms, gradient, drawing.layout)

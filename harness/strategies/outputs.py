@@ -7,7 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from harness.strategies.drawing import Drawing, replaced
+from harness.case import Case
+from harness.strategies.drawing import NONEMPTY_SIZES, Below, Drawing, replaced
 from harness.strategies.members import (
     Window,
     power_ordinal,
@@ -23,7 +24,20 @@ from reference.formats import Format
 _SPECIALS: Final = (float("inf"), float("-inf"), float("nan"))
 
 
-def stored_outputs(drawing: Drawing, regime: Regime) -> tuple[float, ...]:
+def tanh_gradient_case(below: Below, dtype: str, regime: Regime) -> Case:
+    """A case of a raw tanh gradient in `regime`, determined by the integers that `below` gives."""
+    sizes: tuple[int, ...] | None = NONEMPTY_SIZES
+    if regime is Regime.EMPTY:
+        sizes = (0,)
+    elif regime is Regime.LONG:
+        sizes = None
+    drawing = Drawing(below, dtype, sizes)
+    outputs = _stored_outputs(drawing, regime)
+    gradient = drawing.gradient(special=regime is Regime.SPECIAL)
+    return Case(dtype, outputs, (), 0.0, gradient, drawing.layout)
+
+
+def _stored_outputs(drawing: Drawing, regime: Regime) -> tuple[float, ...]:
     """n stored outputs in `regime`: members of [-1, 1], and infinities or NaN in `special`."""
     match regime:
         case Regime.EMPTY:

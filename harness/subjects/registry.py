@@ -278,17 +278,3 @@ def _callable(name: str, found: Any) -> Callable[..., Any]:
 def _one_line(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def from_object(found: object, kind: Kind | str | None = None) -> Subject:
-    """The subject that a Python object is: a `Subject` itself, or what `load` accepts as an attribute.
-
-    It is named `module:qualname`, which `load` finds again unless it is local to a function. Raises
-    SubjectError as `load` does.
-    """
-    wanted = _kind(kind)
-    if isinstance(found, Subject):
-        return _of_kind(found, wanted)
-    described = found if hasattr(found, "__qualname__") else type(found)
-    name = f"{described.__module__}:{described.__qualname__}"
-    return Subject(name, wanted or Kind.NEURON, _callable(name, found))

@@ -30,9 +30,9 @@ _SIDE_BITS: Final = 2
 
 #: Magnitudes in a block, so that a block takes a fraction of a second (float64: a few seconds).
 _BLOCK: Final = {"float16": 1 << 22, "bfloat16": 1 << 22, "float32": 1 << 22, "float64": 1 << 20}
-_UNBATCHED_BLOCK: Final = 1 << 12
+_UNBATCHED_BLOCK: Final = 1 << 14
 #: More blocks than any run would finish.
-_MOST_BLOCKS: Final = 1 << 20
+_MOST_BLOCKS: Final = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,225 @@
+"""A whole sweep: its blocks through an executor, into the store, and together again."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import platform
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Final, Protocol
+
+import numpy as np
+import torch
+
+from harness._version import __version__
+from harness.executor import Executor, ExecutorError
+from harness.store import Store, StoreError
+from harness.subjects import Kind
+from harness.sweep.apply import Subject, SubjectFailed, arguments, probe
+from harness.sweep.block import Summary
+from harness.sweep.plan import Plan, describe
+from harness.sweep.task import Task, carry_out, decode, portable
+
+#: The kind of a sweep's run in the store.
+RUN_KIND: Final = "sweep"
+_TIMED_CALLS: Final = 64
+
+
+class Watch(Protocol):
+    """Is told how a sweep goes on."""
+
+    def begin(self, points: int, done: int) -> None:
+        """A sweep of `points` starts, of which `done` are known from before."""
+        ...
+
+    def advance(self, points: int) -> None:
+        """So many more are done, and stored."""
+        ...
+
+    def notice(self, text: str) -> None:
+        """One line the user should see."""
+        ...
+
+
+class Silent:
+    """A watch that watches nothing."""
+
+    def begin(self, points: int, done: int) -> None:
+        """Nobody watches."""
+
+    def advance(self, points: int) -> None:
+        """Nobody watches."""
+
+    def notice(self, text: str) -> None:
+        """Nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a plan: its summary (None where no block was completed), whether that is all of
+    it, and in one line each what stopped it and how the subject failed."""
+
+    plan: Plan
+    summary: Summary | None
+    complete: bool
+    stopped: str | None = None
+    error: str | None = None
+    #: Wall time of this run in seconds, and the points it did itself (others came from the store).
+    seconds: float = 0.0
+    fresh_points: int = 0
+
+
+def run_sweep(
+    plan: Plan,
+    *,
+    executor: Executor,
+    by_name: bool = False,
+    store: Store | None = None,
+    resume: bool = False,
+    watch: Watch | None = None,
+) -> Outcome:
+    """Carry out a plan. `by_name`: workers load the subject by its name instead of being sent it.
+
+    Blocks go into `store` as they are completed; `resume` takes those of the latest run of an equal
+    plan in an equal environment, and adds the rest. The figures are the same either way, and for
+    any executor and order of completion, to the last bit. KeyboardInterrupt, a store that refuses
+    and workers that keep dying end the sweep with what was completed.
+
+    Raises CannotVerify if the subject does not have the shape of its kind.
+    """
+    watch = watch or Silent()
+    plan, reason = probe(plan)
+    if reason is not None:
+        watch.notice(
+            f"{plan.subject.name} cannot be batched with torch.func.vmap ({reason}); calling it once "
+            f"for each input: {plan.points} calls, about {_duration(_expected_seconds(plan))} on "
+            "one core"
+        )
+    contents: dict[str, bytes] = {}
+    stopped = error = None
+    run: int | None = None
+    started = time.perf_counter()
+    known = 0
+    try:
+        if store is not None:
+            run, contents = _enter_run(store, plan, resume, watch)
+        known = sum(block.points for block in plan.blocks() if block.name in contents)
+        watch.begin(plan.points, known)
+        tasks = _tasks(plan, contents, by_name)
+        for task, content in executor.run(carry_out, tasks):
+            if store is not None and run is not None:
+                store.put(run, [(task.block.name, content)])
+            contents[task.block.name] = content
+            watch.advance(task.block.points)
+        if store is not None and run is not None:
+            store.finish(run)
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+    except (StoreError, ExecutorError) as trouble:
+        stopped = str(trouble)
+    except SubjectFailed as trouble:
+        error = str(trouble)
+    summary = assemble(plan, contents.values())
+    points = 0 if summary is None else summary.points
+    return Outcome(
+        plan,
+        summary,
+        complete=points == plan.points,
+        stopped=stopped,
+        error=error,
+        seconds=time.perf_counter() - started,
+        fresh_points=points - known,
+    )
+
+
+def assemble(plan: Plan, contents: Iterable[bytes]) -> Summary | None:
+    """The summary of encoded blocks of a plan, in whatever order they come; None of none."""
+    summaries = sorted(map(decode, contents), key=lambda summary: summary.start)
+    if not summaries:
+        return None
+    return reduce(lambda lower, upper: lower.merge(upper, plan), summaries)
+
+
+def _tasks(plan: Plan, done: Mapping[str, bytes], by_name: bool) -> Iterator[Task]:
+    sent = portable(plan) if by_name else plan
+    # The names of what is done when the sweep begins; `done` grows while this is drawn from.
+    skipped = frozenset(done)
+    for block in plan.blocks():
+        if block.name not in skipped:
+            yield Task(sent, block, by_name)
+
+
+def _enter_run(
+    store: Store, plan: Plan, resume: bool, watch: Watch
+) -> tuple[int, dict[str, bytes]]:
+    """The run to store blocks under, and the blocks it has already."""
+    facts = {**describe(plan), "environment": environment(), "source": _source_hash(plan)}
+    identity = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    latest = store.latest(RUN_KIND, identity)
+    if resume and latest is not None:
+        names = {block.name for block in plan.blocks()}
+        return latest.id, {name: part for name, part in store.parts(latest.id) if name in names}
+    if resume:
+        watch.notice("nothing to resume: no stored sweep has this plan in this environment")
+    elif latest is not None and latest.finished is not None:
+        # What is complete nobody writes to any more, and this sweep takes its place.
+        store.discard(latest.id)
+    return store.begin(RUN_KIND, identity, facts).id, {}
+
+
+def environment() -> dict[str, str]:
+    """What results may depend on besides the subject."""
+    return {
+        "neuron_harness": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+    }
+
+
+def _source_hash(plan: Plan) -> str:
+    """A hash of the file that defines the subject, so that no sweep goes on with another's blocks;
+    "" where no file does."""
+    function = inspect.unwrap(plan.subject.function)
+    try:
+        file = inspect.getsourcefile(getattr(function, "__func__", function))
+    except TypeError:
+        # An instance, or a bound apply of an autograd.Function: its class stands in a file.
+        try:
+            owner = getattr(function, "__self__", type(function))
+            file = inspect.getsourcefile(owner if inspect.isclass(owner) else type(owner))
+        except TypeError:
+            file = None
+    if file is None:
+        return ""
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _expected_seconds(plan: Plan) -> float:
+    """How long a plan of single calls takes, at the pace of a few of them."""
+    assert plan.kind is Kind.NEURON
+    subject = Subject(plan)
+    start = plan.format.to_bits(0.5)
+    given = arguments(plan, start, start + _TIMED_CALLS, 0)
+    clock = time.perf_counter()
+    subject.single(given)
+    return (time.perf_counter() - clock) / _TIMED_CALLS * plan.points
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+

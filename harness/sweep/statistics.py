@@ -1,0 +1,256 @@
+"""The figures of one quantity in one segment, and the worst inputs: what they are, how they merge.
+
+`Statistics.merge` is associative and commutative with `Statistics()` as its unit: every field is a
+sum of integers or a maximum under a total order. So figures do not depend on the order in which
+blocks are completed, to the last bit. `Statistics.mirrored` is the statistics of the same results
+with inputs and errors negated.
+
+Errors in ulps are counted in bins (lo, hi] of |error| for either sign, with one bin around zero; a
+bin holds the same errors on either side, so that mirroring reverses the histogram.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reference.answers import Judgement
+from reference.formats import Format
+
+#: Upper ends of the bins of |error| in ulps; the first bin, up to 1/8, is for both signs.
+BIN_EDGES: Final = (
+    *(0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0, 1024.0, 4096.0),
+    *(2.0**16, 2.0**20, 2.0**24, 2.0**53),
+)
+_BINS: Final = 2 * len(BIN_EDGES) + 1
+#: How many of the worst inputs are kept.
+WORST: Final = 10
+_NOBODY: Final = -1
+
+Floats = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Figures over `points` results.
+
+    `max_ulp` is the largest |error| in ulps among errors that have a size, `worst` the key of the
+    first input that has it (-1: none has). `max_scaled_error` is in units of u |g|. A
+    `nonfinite_mismatch` is a NaN or an infinity on one side only (`first_nonfinite` is its first
+    key), a `zero_sign_mismatch` a zero of the wrong sign. `histogram` counts errors from the most
+    negative bin to the most positive.
+    """
+
+    points: int = 0
+    misrounded: int = 0
+    unfaithful: int = 0
+    nonfinite_mismatch: int = 0
+    zero_sign_mismatch: int = 0
+    max_ulp: float = 0.0
+    worst: int = _NOBODY
+    max_scaled_error: float = 0.0
+    first_nonfinite: int = _NOBODY
+    histogram: tuple[int, ...] = (0,) * _BINS
+
+    def merge(self, other: Statistics) -> Statistics:
+        """The figures of both together."""
+        max_ulp, worst = max(
+            (self.max_ulp, self.worst), (other.max_ulp, other.worst), key=_largest_then_first
+        )
+        return Statistics(
+            points=self.points + other.points,
+            misrounded=self.misrounded + other.misrounded,
+            unfaithful=self.unfaithful + other.unfaithful,
+            nonfinite_mismatch=self.nonfinite_mismatch + other.nonfinite_mismatch,
+            zero_sign_mismatch=self.zero_sign_mismatch + other.zero_sign_mismatch,
+            max_ulp=max_ulp,
+            worst=worst,
+            max_scaled_error=max(self.max_scaled_error, other.max_scaled_error),
+            first_nonfinite=first(self.first_nonfinite, other.first_nonfinite),
+            histogram=tuple(a + b for a, b in zip(self.histogram, other.histogram, strict=True)),
+        )
+
+    def mirrored(self, side: int, *, negated: bool) -> Statistics:
+        """The figures of the same results on another side, whose keys differ in the bits `side`;
+        `negated` says that errors change their sign there."""
+        return replace(
+            self,
+            worst=self.worst ^ side if self.worst >= 0 else _NOBODY,
+            first_nonfinite=self.first_nonfinite ^ side if self.first_nonfinite >= 0 else _NOBODY,
+            histogram=self.histogram[::-1] if negated else self.histogram,
+        )
+
+
+class Worst(NamedTuple):
+    """One of the worst inputs: its key, the signed error in ulps, the result and what it should be."""
+
+    size: float
+    key: int
+    ulps: float
+    computed: float
+    rounded: float
+
+
+def first(a: int, b: int) -> int:
+    """The smaller of two keys, where -1 means none."""
+    return max(a, b) if min(a, b) < 0 else min(a, b)
+
+
+def worst_of(*lists: tuple[Worst, ...]) -> tuple[Worst, ...]:
+    """The worst of several lists: by size, then by key, at most `WORST`."""
+    entries = {entry.key: entry for entries in lists for entry in entries}
+    return tuple(sorted(entries.values(), key=lambda entry: (-entry.size, entry.key))[:WORST])
+
+
+def _largest_then_first(pair: tuple[float, int]) -> tuple[float, int, int]:
+    size, key = pair
+    # No key at all loses against any, also at size 0.
+    return size, int(key >= 0), -key
+
+
+def measure(
+    judgement: Judgement, computed: Floats, scaled_error: float, first_key: int, key_step: int
+) -> Statistics:
+    """The statistics of a piece: results `computed` of inputs with keys first_key + i * key_step.
+
+    `scaled_error` is the largest of the piece. The arrays are 1-D, of one length of 1 or more.
+    """
+    ulps = judgement.ulps
+    low, high = float(ulps.min()), float(ulps.max())
+    if low != low:
+        return _measure_with_nan(judgement, computed, scaled_error, first_key, key_step)
+    max_ulp = max(high, -low)
+    index = int(ulps.argmax()) if high == max_ulp else ulps.size
+    if -low == max_ulp:
+        index = min(index, int(ulps.argmin()))
+    misrounded, nonfinite, zeros = _flaws(judgement, computed)
+    return Statistics(
+        points=ulps.size,
+        misrounded=misrounded,
+        unfaithful=int(np.count_nonzero(judgement.unfaithful)) if misrounded else 0,
+        nonfinite_mismatch=0 if nonfinite is None else int(np.count_nonzero(nonfinite)),
+        zero_sign_mismatch=zeros,
+        max_ulp=max_ulp,
+        worst=first_key + index * key_step,
+        max_scaled_error=scaled_error,
+        first_nonfinite=_first_of(nonfinite, first_key, key_step),
+        histogram=_histogram(ulps, low, high, ulps.size),
+    )
+
+
+def _measure_with_nan(
+    judgement: Judgement, computed: Floats, scaled_error: float, first_key: int, key_step: int
+) -> Statistics:
+    """`measure` where some errors have no size."""
+    sized = ~np.isnan(judgement.ulps)
+    misrounded, nonfinite, zeros = _flaws(judgement, computed)
+    figures = Statistics(
+        points=sized.size,
+        misrounded=misrounded,
+        unfaithful=int(np.count_nonzero(judgement.unfaithful)),
+        nonfinite_mismatch=0 if nonfinite is None else int(np.count_nonzero(nonfinite)),
+        zero_sign_mismatch=zeros,
+        max_scaled_error=scaled_error,
+        first_nonfinite=_first_of(nonfinite, first_key, key_step),
+    )
+    if not sized.any():
+        return figures
+    ulps = judgement.ulps[sized]
+    sizes = np.abs(ulps)
+    index = int(np.flatnonzero(sized)[sizes.argmax()])
+    return replace(
+        figures,
+        max_ulp=float(sizes.max()),
+        worst=first_key + index * key_step,
+        histogram=_histogram(ulps, float(ulps.min()), float(ulps.max()), ulps.size),
+    )
+
+
+def _flaws(judgement: Judgement, computed: Floats) -> tuple[int, NDArray[np.bool_] | None, int]:
+    """How many results are misrounded, where NaN or infinity do not match (None: nowhere), and how
+    many zeros have the wrong sign."""
+    rounded = judgement.rounded
+    bits = _unsigned(computed)
+    if np.array_equal(bits, _unsigned(rounded)):
+        return 0, None, 0
+    misrounded = int(np.count_nonzero(judgement.misrounded))
+    nonfinite = None
+    if misrounded:
+        finite = np.isfinite(computed)
+        finite &= np.isfinite(rounded)
+        if not finite.all():
+            nonfinite = judgement.misrounded & ~finite
+    zeros = (computed == 0) & (rounded == 0)
+    if zeros.any():
+        zeros &= bits != _unsigned(rounded)
+    return misrounded, nonfinite, int(np.count_nonzero(zeros))
+
+
+def _unsigned(values: Floats) -> NDArray[Any]:
+    return values.view(f"u{values.itemsize}")
+
+
+def _first_of(flags: NDArray[np.bool_] | None, first_key: int, key_step: int) -> int:
+    if flags is None or not flags.any():
+        return _NOBODY
+    return first_key + int(flags.argmax()) * key_step
+
+
+def _histogram(ulps: NDArray[np.float64], low: float, high: float, size: int) -> tuple[int, ...]:
+    """The histogram of errors between `low` and `high`: one count for each edge between them."""
+    above = _tails(ulps, high, np.greater)
+    below = _tails(ulps, -low, _less_than_negative)
+    positive = [a - b for a, b in zip(above, [*above[1:], 0], strict=True)]
+    negative = [a - b for a, b in zip(below, [*below[1:], 0], strict=True)]
+    return (*reversed(negative), size - above[0] - below[0], *positive)
+
+
+def _tails(ulps: NDArray[np.float64], extreme: float, beyond: Any) -> list[int]:
+    """How many errors lie beyond each edge on the side that ends at `extreme`."""
+    return [
+        int(np.count_nonzero(beyond(ulps, edge))) if edge < extreme else 0 for edge in BIN_EDGES
+    ]
+
+
+def _less_than_negative(ulps: NDArray[np.float64], edge: float) -> NDArray[np.bool_]:
+    return ulps < -edge
+
+
+def worst_entries(
+    judgement: Judgement, computed: Floats, above: float, first_key: int, key_step: int
+) -> tuple[Worst, ...]:
+    """The worst inputs of a piece with errors of more than `above` ulps, at most `WORST`."""
+    sizes = np.abs(judgement.ulps)
+    candidates = np.flatnonzero(sizes > above)
+    if candidates.size > WORST:
+        of_candidates = sizes[candidates]
+        tenth = np.partition(of_candidates, -WORST)[-WORST]
+        larger = candidates[of_candidates > tenth]
+        # Of those that are equally bad the first.
+        equal = candidates[of_candidates == tenth][: WORST - larger.size]
+        candidates = np.concatenate([larger, equal])
+    return worst_of(
+        tuple(
+            Worst(
+                float(sizes[i]),
+                first_key + int(i) * key_step,
+                float(judgement.ulps[i]),
+                float(computed[i]),
+                float(judgement.rounded[i]),
+            )
+            for i in candidates
+        )
+    )
+
+
+def largest_scaled_error(
+    ulps: NDArray[np.float64], rounded: Floats, format: Format
+) -> float:
+    """No scaled error of a piece (g = 1) is larger: its largest error in ulps times the ulp of its
+    largest exact value, in units of u. NaN where an error has no size."""
+    largest = float(np.abs(rounded).max())
+    exponent = format.emin if largest == 0 else max(int(np.frexp(largest)[1]) - 1, format.emin)
+    return float(np.ldexp(max(float(ulps.max()), -float(ulps.min())), exponent + 1))
