@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from mpmath import libmp
 
-from reference.dyadic import Dyadic, magnitude, multiply, subtract
+from reference.dyadic import Dyadic, compare, multiply, negate, subtract
 from reference.dyadic import ONE as _ONE
 
 _GUARD_BITS = 16
@@ -50,24 +50,18 @@ def tanh_sech2(argument: Dyadic, bits: int) -> TanhSech2:
     sech^2 is enclosed as [0, 2^-23000] and tanh no closer to 1 than 2^-23000. Strict where it
     matters: for a != 0 neither enclosure touches a itself, 0 (unless |a| >= 8192) or, for sech^2, 1.
     """
-    distance = magnitude(argument)
-    if not distance.mantissa:
-        return TanhSech2(Enclosure(distance, distance), Enclosure(_ONE, _ONE))
-    if 2 * distance.magnitude_exponent + 1 < -bits:
-        enclosures = _near_zero(distance)
-    elif subtract(distance, _NEGLIGIBLE_SECH2).mantissa >= 0:
-        enclosures = TanhSech2(
+    if argument.mantissa < 0:
+        (lower, upper), sech2 = tanh_sech2(negate(argument), bits)
+        return TanhSech2(Enclosure(negate(upper), negate(lower)), sech2)
+    if not argument.mantissa:
+        return TanhSech2(Enclosure(argument, argument), Enclosure(_ONE, _ONE))
+    if 2 * argument.magnitude_exponent + 1 < -bits:
+        return _near_zero(argument)
+    if compare(argument, _NEGLIGIBLE_SECH2) >= 0:
+        return TanhSech2(
             _just_below_one(min(bits + 1, 23000)), Enclosure(Dyadic(0, 0), Dyadic(1, -23000))
         )
-    else:
-        enclosures = _from_exponential(distance, bits)
-    if argument.mantissa > 0:
-        return enclosures
-    lower, upper = enclosures.tanh
-    return TanhSech2(
-        Enclosure(Dyadic(-upper.mantissa, upper.exponent), Dyadic(-lower.mantissa, lower.exponent)),
-        enclosures.sech2,
-    )
+    return _from_exponential(argument, bits)
 
 
 def _near_zero(a: Dyadic) -> TanhSech2:

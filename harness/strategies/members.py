@@ -59,13 +59,14 @@ class Window:
         """The ordinal of the member called `number` >= 0.
 
         With `salt` 0 it is the simplest member of the cell that `number` names. Any other salt
-        takes one of the cell's members by hashing, most often one with a full significand.
+        takes one of the cell's members by hashing, most often one with a full significand; but
+        0 names the simplest whatever the salt, so that one long number does not lengthen others.
         """
         level = (number + 1).bit_length() - 1
         cell = number + 1 - (1 << level)
         first = self.low + (self.size * cell >> level)
         last = max(first, self.low + (self.size * (cell + 1) >> level) - 1)
-        if salt:
+        if salt and number:
             return first + scatter(number, salt) % (last - first + 1)
         return simplest(self.format, first, last)
 

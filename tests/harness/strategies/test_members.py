@@ -16,6 +16,7 @@ from harness.strategies.members import (
     simplest,
     values_at,
 )
+from reference.dyadic import from_float
 from reference.formats import BFLOAT16, BINARY16, BINARY32, BINARY64, FORMATS, Format
 
 by_format = pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.name)
@@ -97,14 +98,14 @@ def test_number_0_is_the_simplest(window: Window) -> None:
 )
 def test_the_simplest_member(format: Format, low: float, high: float, expected: float) -> None:
     """1, else the power of two nearest to 1, else the shortest significand."""
-    ends = [format.ordinal(format.round(_dyadic(end))) for end in (low, high)]
+    ends = [format.ordinal(format.round(from_float(end))) for end in (low, high)]
     assert expected == format.from_ordinal(simplest(format, *ends))
 
 
-def _dyadic(value: float):  # type: ignore[no-untyped-def]
-    from reference.dyadic import from_float
-
-    return from_float(value)
+@given(windows(), st.integers(1, 3))
+def test_number_0_ignores_the_salt(window: Window, salt: int) -> None:
+    """One member that must be long does not lengthen the others."""
+    assert window.pick(0) == window.pick(0, salt)
 
 
 @given(windows(), st.integers(0, 2**16))
