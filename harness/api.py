@@ -13,6 +13,7 @@ from harness.environment import describe_environment
 from harness.errors import CannotVerify, UsageError
 from harness.flush import flushing, subnormals_kept
 from harness.grade import Grade
+from harness.locate import locator
 from harness.subjects import Kind, Stated, Subject, load
 from harness.subjects.registry import from_object
 from harness.verdict import Verdict, Verification
@@ -52,7 +53,7 @@ def verify(
     (both are ValueErrors), CannotVerify for a device that is not there.
     """
     plans = make_plans(
-        [_as_subject(subject, kind)],
+        [named_subject(subject, kind)],
         dtypes=dtypes,
         devices=devices,
         require=require,
@@ -68,14 +69,21 @@ def fresh_seed() -> int:
     return secrets.randbelow(10**9)
 
 
-def _as_subject(subject: str | Subject | Callable[..., Any], kind: Kind | str | None) -> Subject:
+def named_subject(
+    subject: str | Subject | Callable[..., Any], kind: Kind | str | None = None
+) -> tuple[str | None, Subject]:
+    """A subject, and the name by which the command line finds it (None if by none).
+
+    Raises SubjectError for what is no subject.
+    """
     if isinstance(subject, str):
-        return load(subject, kind)
-    return from_object(subject, kind)
+        return subject, load(subject, kind)
+    found = from_object(subject, kind)
+    return locator(found), found
 
 
 def make_plans(
-    subjects: Iterable[Subject],
+    subjects: Iterable[tuple[str | None, Subject]],
     *,
     dtypes: Sequence[str] | None,
     devices: Sequence[str] | None,
@@ -84,21 +92,26 @@ def make_plans(
     seed: int,
     activation_ulps: float | None,
 ) -> list[Plan]:
-    """One plan for each subject, dtype and device. Raises as `verify` does."""
-    if examples < 1:
-        raise UsageError(f"examples is {examples}; expected at least 1; every regime gets one case")
-    if seed < 0:
-        raise UsageError(f"seed is {seed}; expected a whole number of 0 or more")
+    """One plan for each subject (with its name), dtype and device. Raises as `verify` does."""
+    if not _is_whole(examples) or examples < 1:
+        raise UsageError(
+            f"examples is {examples!r}; expected a whole number of 1 or more; every regime gets "
+            "at least one case"
+        )
+    if not _is_whole(seed) or seed < 0:
+        raise UsageError(
+            f"seed is {seed!r}; expected a whole number of 0 or more; leave it out for a fresh one"
+        )
     if activation_ulps is not None:
         try:
             default_arithmetic(format_of(DTYPES[0]), activation_ulps=activation_ulps)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise UsageError(str(error)) from None
     wanted = None if require is None else _grade(require)
     places = _devices(devices)
     flush = bool(flushing())
     plans = []
-    for subject in subjects:
+    for name, subject in subjects:
         for dtype in _dtypes(subject, dtypes):
             for device in places:
                 if subject.devices is not None and device not in subject.devices:
@@ -116,6 +129,7 @@ def make_plans(
                         reason=stated.reason if stated else "",
                         activation_ulps=activation_ulps,
                         flush_to_zero=flush,
+                        locator=name,
                     )
                 )
     if not plans:
@@ -149,6 +163,10 @@ def run_plans(
     return Verification(environment, tuple(verdicts))
 
 
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
+
+
 def _is_wrong(stated: Stated | None) -> bool:
     return stated is not None and stated.grade is Grade.WRONG
 
@@ -161,7 +179,7 @@ def _grade(text: Grade | str) -> Grade:
 
 
 def _dtypes(subject: Subject, wanted: Sequence[str] | None) -> list[str]:
-    for dtype in wanted or ():
+    for dtype in _listed("dtypes", wanted, DTYPES) or ():
         try:
             format_of(dtype)
         except ValueError as error:
@@ -170,11 +188,22 @@ def _dtypes(subject: Subject, wanted: Sequence[str] | None) -> list[str]:
     return [dtype for dtype in dict.fromkeys(wanted or DTYPES) if dtype in supported]
 
 
+def _listed(
+    option: str, wanted: Sequence[str] | None, known: Sequence[str]
+) -> Sequence[str] | None:
+    if isinstance(wanted, str) or (wanted is not None and not wanted):
+        raise UsageError(
+            f"{option} is {wanted!r}; expected a list of some of {', '.join(known)}; leave it out "
+            "for the default"
+        )
+    return wanted
+
+
 def _devices(wanted: Sequence[str] | None) -> list[str]:
     available = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
     if wanted is None:
         return available
-    for device in wanted:
+    for device in _listed("devices", wanted, _DEVICES) or ():
         if device not in _DEVICES:
             raise UsageError(f"unknown device {device!r}; expected one of {', '.join(_DEVICES)}")
         if device not in available:

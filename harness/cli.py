@@ -5,15 +5,18 @@ Imports nothing that takes long; each command imports what it runs, so that `--h
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from contextlib import nullcontext, redirect_stdout, suppress
+from typing import IO, TYPE_CHECKING
 
 import click
 
 from harness._version import __version__
 from harness.errors import CannotVerify, UsageError
 from harness.grade import Grade
+from harness.sweep_command import sweep
 
 if TYPE_CHECKING:
     from harness.verdict import Verification
@@ -38,9 +41,9 @@ def cli() -> None:
 def subjects() -> None:
     """List the built-in subjects, their kinds, and the grades they are known to earn."""
     from harness.subjects import builtin_subjects
-    from harness.table import console, subject_table
+    from harness.table import subject_table, table_text
 
-    console(sys.stdout).print(subject_table(builtin_subjects()))
+    _show(table_text(subject_table(builtin_subjects()), sys.stdout, fold=True), sys.stdout)
 
 
 def _names(
@@ -103,60 +106,98 @@ def verify(
 
     A SUBJECT is a built-in name, package.module:attribute, or path/to/file.py:attribute.
     """
-    from harness.api import fresh_seed, make_plans, run_plans
+    from harness.api import fresh_seed, make_plans, named_subject, run_plans
     from harness.outfile import OutFile
-    from harness.subjects import builtin_names, load
+    from harness.subjects import builtin_names
     from harness.table import progress
 
-    json_out = OutFile("--json", json_file) if json_file else None
-    junit_out = OutFile("--junitxml", junit_file) if junit_file else None
-    plans = make_plans(
-        [load(name, kind) for name in dict.fromkeys(subject or builtin_names())],
-        dtypes=dtypes,
-        devices=devices,
-        require=require,
-        examples=examples,
-        seed=fresh_seed() if seed is None else seed,
-        activation_ulps=activation_ulps,
-    )
-    with progress(sum(plan.examples for plan in plans)) as bar:
-        verification = run_plans(
-            plans,
-            on_plan=lambda plan: bar.plan(f"{plan.subject.name} {plan.dtype} {plan.device}"),
-            on_case=bar.case,
+    json_out = None if json_file is None else OutFile("--json", json_file)
+    junit_out = None if junit_file is None else OutFile("--junitxml", junit_file)
+    if json_out is not None and junit_out is not None and json_out.same_as(junit_out):
+        raise UsageError(
+            f"--json and --junitxml both name {json_file}; expected two places; change one"
         )
-    _print(verification, sys.stderr if json_file == "-" else sys.stdout)
-    if json_out is not None:
-        json_out.write(verification.to_json())
-    if junit_out is not None:
-        from harness.junit import to_junit
+    # Where a report goes to standard output, what else is printed, subjects' own lines included,
+    # goes to standard error.
+    piped = any(out is not None and out.standard_output for out in (json_out, junit_out))
+    with redirect_stdout(sys.stderr) if piped else nullcontext():
+        plans = make_plans(
+            [named_subject(name, kind) for name in dict.fromkeys(subject or builtin_names())],
+            dtypes=dtypes,
+            devices=devices,
+            require=require,
+            examples=examples,
+            seed=fresh_seed() if seed is None else seed,
+            activation_ulps=activation_ulps,
+        )
+        with progress(sum(plan.cases for plan in plans)) as bar:
+            verification = run_plans(
+                plans,
+                on_plan=lambda plan: bar.plan(f"{plan.subject.name} {plan.dtype} {plan.device}"),
+                on_case=bar.case,
+            )
+    try:
+        # First, since the reader of the table may leave early, as `| head` does.
+        if json_out is not None:
+            json_out.write(verification.to_json())
+        if junit_out is not None:
+            from harness.junit import to_junit
 
-        junit_out.write(to_junit(verification))
+            junit_out.write(to_junit(verification))
+    except BrokenPipeError:
+        _abandon(sys.stdout)
+    finally:
+        _show(*_summary(verification, sys.stderr if piped else sys.stdout))
     return verification.exit_status
 
 
-def _print(verification: Verification, stream: object) -> None:
+def _summary(verification: Verification, stream: IO[str]) -> tuple[str, IO[str]]:
+    """What a verification comes to, for people, and the stream it is meant for."""
     from harness.failure import describe
-    from harness.table import console, verdict_table
+    from harness.table import table_text, verdict_table
 
-    out = console(stream)  # type: ignore[arg-type]
-    out.print(verdict_table(verification))
     failed = [verdict for verdict in verification.verdicts if not verdict.passed]
-    for verdict in failed:
-        # Not through rich: a case or a command must not be folded.
-        out.file.write(f"\n{describe(verdict)}\n")
     environment = verification.environment
+    parts = [
+        table_text(verdict_table(verification), stream),
+        # Not through rich: a case or a command must not be folded.
+        *(f"{describe(verdict)}\n" for verdict in failed),
+    ]
     if environment["flush_to_zero"]:
-        out.file.write(
-            "\nflush-to-zero was on: subjects ran with it, and bounds allow what it loses\n"
-        )
+        parts.append("flush-to-zero was on: subjects ran with it, and bounds allow what it loses\n")
     if verification.interrupted:
-        out.file.write("\ninterrupted: the verdicts above are those that were complete\n")
-    out.file.write(
-        f"\n{len(verification.verdicts) - len(failed)} verdicts as required, {len(failed)} not; "
+        parts.append("interrupted: the verdicts above are those that were complete\n")
+    parts.append(
+        f"{len(verification.verdicts) - len(failed)} verdicts as required, {len(failed)} not; "
         f"seed {environment['seed']}\n"
     )
-    out.file.flush()
+    return "\n".join(parts), stream
+
+
+def _show(text: str, stream: IO[str]) -> None:
+    """Print to a reader who may be gone, which is no error of this program's.
+
+    Raises UsageError if the text cannot be written for another reason.
+    """
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        _abandon(stream)
+    except OSError as error:
+        _abandon(stream)
+        raise UsageError(
+            f"standard output cannot be written ({error.strerror}); expected a writable place; "
+            "free some room or redirect it elsewhere"
+        ) from None
+
+
+def _abandon(stream: IO[str]) -> None:
+    """Send what a stream still holds nowhere, so that Python does not complain of it at exit."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 @cli.command()
@@ -173,13 +214,15 @@ def explain(
     CASE is a file, or one line of JSON as any report prints it.
     """
     from harness.explain import explain_case, read_case
-    from harness.subjects import load
 
     text = explain_case(
-        load(subject, kind), read_case(case), device=device, activation_ulps=activation_ulps
+        subject, read_case(case), kind=kind, device=device, activation_ulps=activation_ulps
     )
-    click.echo(text)
+    _show(f"{text}\n", sys.stdout)
     return 0
+
+
+cli.add_command(sweep)
 
 
 def main(arguments: Sequence[str] | None = None, prog_name: str = PROGRAM) -> None:
@@ -193,6 +236,9 @@ def run(arguments: Sequence[str] | None = None, prog_name: str = PROGRAM) -> int
 
     try:
         status = cli.main(arguments, prog_name=prog_name, standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return error.exit_code
     except click.ClickException as error:
         return _fail(error.format_message(), error.exit_code)
     except (CannotVerify, SubjectImportError) as error:
@@ -201,10 +247,6 @@ def run(arguments: Sequence[str] | None = None, prog_name: str = PROGRAM) -> int
         return _fail(str(error), _USAGE)
     except (click.Abort, KeyboardInterrupt):
         return _fail("interrupted before anything was verified", _INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of a pipe went away, as `| head` does; Python would complain at exit.
-        sys.stdout = None
-        return _USAGE
     return status if isinstance(status, int) else 0
 
 

@@ -19,7 +19,7 @@ def describe_environment(*, seed: int, flush_to_zero: bool) -> dict[str, Any]:
     return {
         "neuron_harness": __version__,
         "python": platform.python_version(),
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         **{name: metadata.version(name) for name in _LIBRARIES},
         "mpmath_backend": mpmath.libmp.BACKEND,
         "system": platform.system(),

@@ -23,7 +23,7 @@ from harness.case import Case
 from harness.contract import NEURON_QUANTITIES, TANH_GRADIENT_QUANTITIES
 from harness.flush import flushing
 from harness.subjects import Kind, Subject, neuron_of
-from harness.tensors import arguments, bit_patterns, tanh_gradient_arguments, torch_dtype
+from harness.tensors import arguments, same_bits, tanh_gradient_arguments, torch_dtype
 
 CALL_LAWS = (
     "structure",
@@ -67,18 +67,20 @@ class Evaluator:
         """Evaluate `case`. Whatever the subject raises (KeyboardInterrupt excepted) is recorded."""
         build = tanh_gradient_arguments if self._kind is Kind.TANH_GRADIENT else arguments
         tensors: tuple[torch.Tensor, ...] = build(case, self._device)
-        before = [bit_patterns(tensor) for tensor in tensors]
+        before = [tensor.detach().clone() for tensor in tensors]
         state = _GlobalState.now()
         breaches: dict[str, str] = {}
         try:
             first, after = self._call(tensors)
             touched = [
                 name
-                for name, tensor, bits in zip(self._arguments, tensors, before, strict=True)
-                if bit_patterns(tensor) != bits
+                for name, tensor, copy in zip(self._arguments, tensors, before, strict=True)
+                if not _untouched(tensor, copy)
             ]
             second, _ = self._call(build(case, self._device) if touched else tensors)
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             return Evaluation(None, {}, raised=_one_line(error))
         finally:
             state.restore()
@@ -111,8 +113,12 @@ class Evaluator:
                 torch.set_flush_denormal(False)
 
     def _structure_fault(self, case: Case, results: Sequence[Any]) -> str | None:
+        if len(results) == 1 and results[0] is None:
+            return f"returned None; expected {len(self.quantities)} tensors"
         if len(results) != len(self.quantities):
-            return f"returned {len(results)} results; expected {len(self.quantities)}"
+            count = len(results)
+            returned = f"{count} result{'' if count == 1 else 's'}"
+            return f"returned {returned}; expected {len(self.quantities)}"
         vector = torch.Size([len(case.inputs)])
         dtype = torch_dtype(case.dtype)
         for name, result in zip(self.quantities, results, strict=True):
@@ -123,6 +129,8 @@ class Evaluator:
                 return f"{name} has shape {tuple(result.shape)}; expected {tuple(shape)}"
             if result.dtype is not dtype:
                 return f"{name} is {result.dtype}; expected {dtype}"
+            if result.layout is not torch.strided:
+                return f"{name} has layout {result.layout}; expected {torch.strided}"
             if result.device.type != torch.device(self._device).type:
                 return f"{name} is on {result.device}; expected {self._device}"
         return None
@@ -213,13 +221,27 @@ def _first_difference(
     if len(second) != len(first):
         return f"a second call returned {len(second)} results instead of {len(first)}"
     for name, before, after in zip(quantities, first, second, strict=True):
-        if not isinstance(after, torch.Tensor) or after.dtype is not before.dtype:
-            return f"a second call returned another type for {name}"
-        if bit_patterns(before) != bit_patterns(after):
+        if not isinstance(after, torch.Tensor) or _form(after) != _form(before):
+            return f"a second call returned another type, shape or dtype for {name}"
+        # A lazily negated view, as .imag of a conjugate is, cannot be viewed as integers.
+        if not same_bits(before.resolve_neg(), after.resolve_neg()):
             return f"a second call gave other bits for {name}"
     return None
 
 
+def _untouched(argument: torch.Tensor, copy: torch.Tensor) -> bool:
+    return argument.shape == copy.shape and same_bits(argument, copy)
+
+
+def _form(tensor: torch.Tensor) -> tuple[object, ...]:
+    return tensor.dtype, tensor.shape, tensor.layout, tensor.device
+
+
 def _one_line(error: BaseException) -> str:
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = ""
+    # A lone surrogate, as in the name of a file that is not UTF-8, has no place in JSON.
+    text = text.encode(errors="backslashreplace").decode()
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -6,6 +6,7 @@ worker that dies takes nothing with it but its unfinished items, which are tried
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import signal
@@ -114,7 +115,7 @@ class _Futures:
 
 
 class _Processes(_Futures):
-    """Processes of this machine. A pool breaks as a whole when one of them dies; it is made anew."""
+    """Processes of this machine. When one of them dies its pool breaks, and is made anew."""
 
     def __init__(self, jobs: int) -> None:
         super().__init__(_process_pool(jobs), lambda: jobs)
@@ -198,14 +199,14 @@ def cluster(address: str) -> Iterator[Executor]:
     answer or is lost, or an item is given up.
     """
     try:
-        from distributed import Client, KilledWorker
+        distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise ExecutorError(
             "--cluster needs dask.distributed, which is not installed; expected the extra "
             "`cluster`; pip install 'neuron-harness[cluster]'"
         ) from None
     try:
-        client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ExecutorError(
             f"no dask scheduler answers at {address!r} ({type(error).__name__}); expected an "
@@ -214,7 +215,7 @@ def cluster(address: str) -> Iterator[Executor]:
     executor = client.get_executor(pure=False)
     try:
         yield _Futures(executor, lambda: sum(client.nthreads().values()))
-    except KilledWorker as error:
+    except distributed.KilledWorker as error:
         raise ExecutorError(
             f"a block has lost several workers of the cluster ({error.task}); expected them to "
             "live; look for too little memory, or a crash in the subject"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from harness.api import make_plans
+from harness.api import make_plans, named_subject
 from harness.case import Case
 from harness.errors import UsageError
 from harness.failure import decimal
@@ -39,20 +41,30 @@ def read_case(text: str) -> Case:
 
 
 def explain_case(
-    subject: Subject, case: Case, *, device: str = "cpu", activation_ulps: float | None = None
+    subject: str | Subject | Callable[..., Any],
+    case: str | Case,
+    *,
+    kind: Kind | str | None = None,
+    device: str = "cpu",
+    activation_ulps: float | None = None,
 ) -> str:
     """The case as lines of text, one for each float of each quantity.
 
-    Raises UsageError if the subject is of a kind that the case does not fit, CannotVerify for a
-    device that is not there.
+    `subject` and `kind` are as for `harness.verify`, `case` is a case or its JSON.
+
+    Raises UsageError if the subject is of a kind that the case does not fit, or `case` is not one;
+    SubjectError for an unknown subject; CannotVerify for a device that is not there.
     """
+    if isinstance(case, str):
+        case = read_case(case)
+    name, subject = named_subject(subject, kind)
     if (subject.kind is not Kind.TANH_GRADIENT) and len(case.weights) != len(case.inputs):
         raise UsageError(
             f"the case has {len(case.inputs)} inputs and {len(case.weights)} weights, which fits a "
             f"tanh-gradient; {subject.name} is of kind {subject.kind}; say --as tanh-gradient"
         )
     (plan,) = make_plans(
-        [subject],
+        [(name, subject)],
         dtypes=[case.dtype],
         devices=[device],
         require=None,

@@ -6,6 +6,7 @@ import shlex
 
 from mpmath import libmp
 
+from harness.case import Case
 from harness.contract import Element
 from harness.grade import Grade
 from harness.hexfloat import hex_text
@@ -17,10 +18,10 @@ from reference.real import Real
 _DIGITS = 20
 
 
-def element_report(quantity: str, index: int, element: Element, format: Format) -> ElementReport:
+def element_report(
+    quantity: str, index: int, element: Element, format: Format, required: Grade = Grade.TEXTBOOK
+) -> ElementReport:
     """An element as text: computed and rounded in hex, the exact value to 20 significant digits."""
-    ulp = Dyadic(1, element.exact.ulp_exponent(format)) if element.ulps is not None else None
-    bound = element.bound.textbook
     return ElementReport(
         quantity=quantity,
         index=None if quantity in ("output", "bias_gradient") else index,
@@ -29,8 +30,19 @@ def element_report(quantity: str, index: int, element: Element, format: Format) 
         exact=decimal(element.exact),
         rounded=hex_text(element.exact.rounded(format)),
         ulps=element.ulps,
-        bound_ulps=ratio(bound, ulp) if bound is not None and ulp is not None else None,
+        required=required,
+        bound_ulps=_bound_ulps(element, format, required),
     )
+
+
+def _bound_ulps(element: Element, format: Format, required: Grade) -> float | None:
+    """How many ulps an element may be off to earn `required`; None where there is no bound."""
+    if element.ulps is None:
+        return None
+    if required in (Grade.CORRECT, Grade.FAITHFUL):
+        return 0.5 if required is Grade.CORRECT else 1.0
+    bound = element.bound.stable if required is Grade.STABLE else element.bound.textbook
+    return None if bound is None else ratio(bound, Dyadic(1, element.exact.ulp_exponent(format)))
 
 
 def decimal(value: Real, digits: int = _DIGITS) -> str:
@@ -39,15 +51,33 @@ def decimal(value: Real, digits: int = _DIGITS) -> str:
         return f"{value.special:g}"
     lower, upper = value.first_enclosure
     if not (lower.mantissa and upper.mantissa):
-        return "0 to the eye: below 1e-6900 in magnitude"
+        return "not 0, but below 1e-6300 in magnitude"
     number = libmp.from_man_exp(lower.mantissa, lower.exponent)
     text: str = libmp.to_str(number, digits)
     return text
 
 
-def replay_command(subject: str, kind: str, case_json: str) -> str:
-    """The command that shows a case again."""
-    return f"neuron-harness explain {shlex.quote(subject)} --as {kind} {shlex.quote(case_json)}"
+def replay(verdict: Verdict, case: Case) -> str:
+    """What shows a case of a verdict again: a command, or a line of Python if the command line has
+    no name for the subject."""
+    text = case.to_json()
+    device = None if verdict.device == "cpu" else verdict.device
+    if verdict.locator is None:
+        options: dict[str, object] = {
+            "kind": verdict.kind,
+            "device": device,
+            "activation_ulps": verdict.activation_ulps,
+        }
+        given = "".join(f", {key}={value!r}" for key, value in options.items() if value is not None)
+        return (
+            "in Python, with what was verified as `subject`: from harness.explain import "
+            f"explain_case; print(explain_case(subject, {text!r}{given}))"
+        )
+    words = ["neuron-harness", "explain", verdict.locator, text, "--as", verdict.kind]
+    words += ["--device", device] if device is not None else []
+    if verdict.activation_ulps is not None:
+        words += ["--activation-ulps", repr(verdict.activation_ulps)]
+    return shlex.join(words)
 
 
 def describe(verdict: Verdict) -> str:
@@ -76,14 +106,13 @@ def _counterexample_lines(verdict: Verdict, counterexample: Counterexample) -> l
             f"    computed {element.computed}",
             f"    exact    {element.exact}",
             f"    rounded  {element.rounded}",
-            f"    error    {error} (textbook bound {bound})",
+            f"    error    {error} ({element.required} bound {bound})",
         ]
     return lines + _case_lines(verdict, counterexample)
 
 
 def _case_lines(verdict: Verdict, counterexample: Counterexample) -> list[str]:
-    text = counterexample.case.to_json()
     return [
-        f"    case     {text}",
-        f"    again    {replay_command(verdict.subject, verdict.kind, text)}",
+        f"    case     {counterexample.case.to_json()}",
+        f"    again    {replay(verdict, counterexample.case)}",
     ]

@@ -1,7 +1,8 @@
 """Bit patterns of many floats at once: Python floats to a format's storage and back.
 
 The same maps as `Format.to_bits` and `Format.from_bits`, for arrays. Everything is integer
-arithmetic, so neither the rounding mode nor flush-to-zero can touch a value.
+arithmetic, so neither the rounding mode nor flush-to-zero can touch a value; conversions by numpy
+are a short cut, taken only where subnormals are kept.
 """
 
 from __future__ import annotations
@@ -11,11 +12,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.flush import flushing
 from harness.hexfloat import hex_text
-from reference.formats import Format
+from reference.formats import BFLOAT16, Format
 
 _FRACTION_BITS = 52
 _BIAS = 1023
+#: numpy's float of each width, and the integer that holds its pattern.
+_CARRIERS = {
+    16: (np.float16, np.uint16),
+    32: (np.float32, np.uint32),
+    64: (np.float64, np.uint64),
+}
 
 
 def encode(values: Sequence[float], format: Format) -> NDArray[np.uint64]:
@@ -23,9 +31,14 @@ def encode(values: Sequence[float], format: Format) -> NDArray[np.uint64]:
 
     Raises ValueError for a value that `format` does not contain.
     """
-    bits = np.array(values, dtype=np.float64).view(np.uint64)
+    array = np.array(values, dtype=np.float64)
+    bits = array.view(np.uint64)
     if not bits.size:
         return bits
+    if not flushing():
+        quick = _encode_by_casts(array, format)
+        if quick is not None:
+            return quick
     fraction_bits = format.precision - 1
     # Signed, so that shifts and exponents below can go negative.
     magnitude = (bits & np.uint64(2**63 - 1)).view(np.int64)
@@ -49,6 +62,22 @@ def encode(values: Sequence[float], format: Format) -> NDArray[np.uint64]:
     negative = np.where(special & (fraction > 0), np.uint64(0), bits >> np.uint64(63))
     result: NDArray[np.uint64] = patterns.view(np.uint64) | negative << np.uint64(format.width - 1)
     return result
+
+
+def _encode_by_casts(array: NDArray[np.float64], format: Format) -> NDArray[np.uint64] | None:
+    """`encode` by numpy's conversions, which are exact on members; None if a value is NaN, whose
+    pattern a conversion need not keep, or is not a member. Only where subnormals are kept."""
+    carrier, integer = _CARRIERS[format.width if format != BFLOAT16 else 32]
+    with np.errstate(all="ignore"):
+        narrow = array.astype(carrier)
+    if not (narrow == array).all():
+        return None
+    patterns = narrow.view(integer).astype(np.uint64)
+    if format == BFLOAT16:
+        if (patterns & np.uint64(0xFFFF)).any():
+            return None
+        patterns >>= np.uint64(16)
+    return patterns
 
 
 def decode(patterns: NDArray[np.uint64], format: Format) -> NDArray[np.float64]:

@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, Protocol
+from io import StringIO
+from typing import IO, Literal, Protocol, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -18,6 +19,8 @@ from harness.verdict import Verdict, Verification
 
 #: Columns of output where there is no terminal to ask: wide enough that no row is folded.
 _LOG_WIDTH = 150
+_WIDEST = 100_000
+_Colours = Literal["auto", "standard", "256", "truecolor", "windows"] | None
 #: Short heads for the quantities, in the order of a verdict.
 _HEADS = {
     "output": "y",
@@ -30,9 +33,32 @@ _HEADS = {
 
 def console(stream: IO[str]) -> Console:
     """A console on `stream` that follows NO_COLOR and, off a terminal, COLUMNS."""
-    if stream.isatty() or "COLUMNS" in os.environ:
-        return Console(file=stream, highlight=False)
-    return Console(file=stream, highlight=False, width=_LOG_WIDTH)
+    width = None if stream.isatty() or "COLUMNS" in os.environ else _LOG_WIDTH
+    # rich drops the colours for NO_COLOR but keeps bold; here no escape code is left.
+    colours: _Colours = None if os.environ.get("NO_COLOR") else "auto"
+    return Console(file=stream, highlight=False, width=width, color_system=colours)
+
+
+def table_text(table: Table, stream: IO[str], *, fold: bool = False) -> str:
+    """A table as a console on `stream` shows it; nothing is written to `stream`.
+
+    Only with `fold` is the table kept within the width; else it is as wide as it needs to be, for
+    a figure cut short is another figure.
+    """
+    out = console(stream)
+    width = out.width
+    if not fold:
+        needed = out.measure(table, options=out.options.update(width=_WIDEST)).maximum
+        width = max(width, needed)
+    text = StringIO()
+    Console(
+        file=text,
+        width=width,
+        highlight=False,
+        force_terminal=out.is_terminal,
+        color_system=cast(_Colours, out.color_system),
+    ).print(table, crop=False)
+    return text.getvalue()
 
 
 def verdict_table(verification: Verification) -> Table:

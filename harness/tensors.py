@@ -118,6 +118,12 @@ def bit_patterns(tensor: torch.Tensor) -> list[int]:
     return [pattern & mask for pattern in integers.reshape(-1).tolist()]
 
 
+def same_bits(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether two tensors of one dtype, shape and device hold the same bit patterns."""
+    integer = _INTEGERS[format_of(dtype_name(left.dtype)).width][1]
+    return torch.equal(left.detach().view(integer), right.detach().view(integer))
+
+
 def floats(tensor: torch.Tensor) -> list[float]:
     """The elements of `tensor` in row-major order as Python floats, exactly."""
     patterns = np.array(bit_patterns(tensor), dtype=np.uint64)

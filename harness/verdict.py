@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -24,7 +23,8 @@ EXIT_INCONCLUSIVE = 5
 
 @dataclass(frozen=True, slots=True)
 class ElementReport:
-    """One float of a case beside what it should be, as text and ulps, ready to print."""
+    """One float of a case beside what it should be, as text and ulps, ready to print.
+    `bound_ulps` is how far off it may be to earn the grade `required`."""
 
     quantity: str
     index: int | None
@@ -33,6 +33,7 @@ class ElementReport:
     exact: str
     rounded: str
     ulps: float | None
+    required: Grade
     bound_ulps: float | None
 
     @property
@@ -78,7 +79,9 @@ class Verdict:
     `required` is the grade it had to earn, `expected_wrong` whether it is a built-in subject stated
     to be wrong, which fails by *not* being caught. `regimes` counts the cases drawn in each;
     `hazards` those with a result that only an overflow on the way explains. `seconds` is wall time,
-    and stays out of the JSON so that equal runs print equal JSON.
+    and stays out of the JSON so that equal runs print equal JSON. `locator` is the name by which
+    the command line finds the subject, None if by none; `activation_ulps` the error its tanh was
+    allowed, None for the default.
     """
 
     subject: str
@@ -98,6 +101,8 @@ class Verdict:
     counterexample: Counterexample | None
     error: str | None
     seconds: float
+    locator: str | None = None
+    activation_ulps: float | None = None
 
     @property
     def nothing_judged(self) -> bool:
@@ -122,17 +127,24 @@ class Verdict:
             return None
         if self.error is not None:
             return self.error
+        faults = []
         broken = [law.name for law in self.laws if not law.passed]
         if broken:
-            return f"breaks the law {', '.join(broken)}"
+            faults.append(f"breaks the law {', '.join(broken)}")
         if self.grade is None:
-            return f"nothing was judged in {self.examples} cases: every bound is vacuous"
-        if self.expected_wrong:
-            return (
-                f"stated wrong ({self.reason}), but graded {self.grade} in {self.examples} cases: "
-                "the search has become weaker; raise --examples"
-            )
-        return f"graded {self.grade}, required {self.required}"
+            if not broken:
+                faults.append(
+                    f"nothing was judged in {self.examples} cases: every bound is vacuous"
+                )
+        elif self.expected_wrong:
+            if self.grade is not Grade.WRONG:
+                faults.append(
+                    f"stated wrong ({self.reason}), but graded {self.grade} in {self.examples} "
+                    "cases: the search has become weaker; raise --examples"
+                )
+        elif not self.grade.meets(self.required):
+            faults.append(f"graded {self.grade}, required {self.required}")
+        return "; ".join(faults)
 
 
 class VerificationError(AssertionError):
@@ -182,9 +194,13 @@ def _raise(verification: Verification) -> NoReturn:
     from harness.failure import describe
 
     failed = [verdict for verdict in verification.verdicts if not verdict.passed]
-    if not failed:
-        raise VerificationError("nothing was verified; expected at least one dtype and device")
-    raise VerificationError(os.linesep.join(describe(verdict) for verdict in failed))
+    if failed:
+        raise VerificationError("\n".join(describe(verdict) for verdict in failed))
+    if verification.interrupted:
+        raise VerificationError(
+            f"the verification was interrupted after {len(verification.verdicts)} verdicts"
+        )
+    raise VerificationError("nothing was verified; expected at least one dtype and device")
 
 
 def case_record(case: Case | None) -> dict[str, Any] | None:

@@ -13,9 +13,9 @@ import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-import hypothesis
-from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis import Phase
 from hypothesis.errors import Flaky
 from hypothesis.strategies import SearchStrategy
 
@@ -31,6 +31,7 @@ from harness.contract import (
 from harness.evaluate import CALL_LAWS, Evaluation, Evaluator
 from harness.failure import element_report
 from harness.grade import Grade
+from harness.seeded import draw
 from harness.strategies import Regime, cases, regimes_for, tanh_gradient_cases
 from harness.subjects import Kind, Subject
 from harness.verdict import (
@@ -48,7 +49,10 @@ OnCase = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to verify of one subject in one dtype on one device, and how hard to look."""
+    """What to verify of one subject in one dtype on one device, and how hard to look.
+
+    `locator` is the name by which the command line finds the subject; None if it finds it by none.
+    """
 
     subject: Subject
     dtype: str
@@ -60,6 +64,12 @@ class Plan:
     reason: str = ""
     activation_ulps: float | None = None
     flush_to_zero: bool = False
+    locator: str | None = None
+
+    @property
+    def cases(self) -> int:
+        """How many cases the first pass draws: `examples`, or one for each regime if more."""
+        return sum(_shares(regimes_for(self.subject.kind), self.examples).values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,27 +135,27 @@ def verify_one(plan: Plan, on_case: OnCase | None = None) -> Verdict:
             if on_case is not None:
                 on_case()
 
-        _draw(_strategy(plan, regime), share, _seed(plan, regime), (Phase.generate,), collect)
+        draw(_strategy(plan, regime), share, _seed(plan, regime), (Phase.generate,), collect)
 
+    search = _Search(plan, judge, shares)
     counterexample, error = None, None
-    if tally.raised:
-        regime = next(iter(tally.raised))
-        found = _shrink(plan, judge, regime, shares[regime], _raised)
-        message = found.evaluation.raised or ""
-        error = f"raised {message}"
+    if tally.raised is not None:
+        found = search.smallest(tally.raised, _raised)
+        error = f"raised {found.evaluation.raised}"
         counterexample = Counterexample(found.case, error)
     elif (
         tally.grade is not None and not plan.expected_wrong and not tally.grade.meets(plan.required)
     ):
-        regime = tally.first_below(plan.required)
-        found = _shrink(plan, judge, regime, shares[regime], lambda f: _below(f, plan.required))
-        counterexample = _counterexample(found)
-    laws = tuple(
-        LawVerdict(name, True)
-        if name not in tally.breaches
-        else LawVerdict(name, False, _law_counterexample(plan, judge, name, tally, shares))
-        for name in CALL_LAWS
-    )
+        spot = tally.first_below(plan.required)
+        found = search.smallest(spot, lambda f: _below(f, plan.required))
+        counterexample = _counterexample(found, plan.required)
+    breaches = {
+        name: _law_counterexample(name, search.smallest(spot, _breaking(name)))
+        for name, spot in tally.breaches.items()
+    }
+    if search.unsteady is not None:
+        breaches.setdefault("repeatable", Counterexample(search.unsteady.case, _UNSTEADY))
+    laws = tuple(LawVerdict(name, name not in breaches, breaches.get(name)) for name in CALL_LAWS)
     return Verdict(
         subject=plan.subject.name,
         kind=str(plan.subject.kind),
@@ -164,7 +174,16 @@ def verify_one(plan: Plan, on_case: OnCase | None = None) -> Verdict:
         counterexample=counterexample,
         error=error,
         seconds=time.perf_counter() - started,
+        locator=plan.locator,
+        activation_ulps=plan.activation_ulps,
     )
+
+
+class _Spot(NamedTuple):
+    """Where the first pass met something: a finding, and the regime of its case."""
+
+    regime: Regime
+    finding: Finding
 
 
 @dataclass(slots=True)
@@ -212,9 +231,9 @@ class _Tally:
     hazards: int = 0
     regimes: dict[Regime, int] = field(default_factory=dict)
     quantities: dict[str, _Worst] = field(default_factory=dict)
-    grades: dict[Regime, Grade] = field(default_factory=dict)
-    raised: dict[Regime, None] = field(default_factory=dict)
-    breaches: dict[str, Regime] = field(default_factory=dict)
+    worst: dict[Regime, tuple[Grade, Finding]] = field(default_factory=dict)
+    raised: _Spot | None = None
+    breaches: dict[str, _Spot] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.quantities = {name: _Worst() for name in self.names}
@@ -223,22 +242,28 @@ class _Tally:
     def grade(self) -> Grade | None:
         return worst_grade([worst.grade for worst in self.quantities.values()])
 
-    def first_below(self, required: Grade) -> Regime:
-        return next(regime for regime, grade in self.grades.items() if not grade.meets(required))
+    def first_below(self, required: Grade) -> _Spot:
+        return next(
+            _Spot(regime, finding)
+            for regime, (grade, finding) in self.worst.items()
+            if not grade.meets(required)
+        )
 
     def add(self, regime: Regime, finding: Finding) -> None:
         self.examples += 1
         self.regimes[regime] = self.regimes.get(regime, 0) + 1
-        if finding.evaluation.raised is not None:
-            self.raised[regime] = None
+        if finding.evaluation.raised is not None and self.raised is None:
+            self.raised = _Spot(regime, finding)
         for name in finding.evaluation.breaches:
-            self.breaches.setdefault(name, regime)
+            self.breaches.setdefault(name, _Spot(regime, finding))
         judgement = finding.judgement
         if judgement is None:
             return
         self.unjudged += judgement.unjudged
         self.hazards += judgement.hazard
-        self.grades[regime] = Grade.worst([self.grades.get(regime, Grade.CORRECT), judgement.grade])
+        grade = judgement.grade
+        if regime not in self.worst or not grade.meets(self.worst[regime][0]):
+            self.worst[regime] = grade, finding
         for name, elements in judgement.quantities.items():
             self.quantities[name].add(finding.case, elements)
 
@@ -261,70 +286,47 @@ def _seed(plan: Plan, regime: Regime) -> int:
     return zlib.crc32(f"{plan.seed}/{plan.dtype}/{regime}".encode())
 
 
-def _draw(
-    strategy: SearchStrategy[Case],
-    examples: int,
-    seed: int,
-    phases: Sequence[Phase],
-    run: Callable[[Case], None],
-) -> None:
-    """Run a function on `examples` drawn cases: the same ones for the same seed."""
-
-    @hypothesis.seed(seed)
-    @settings(
-        max_examples=examples,
-        phases=phases,
-        database=None,
-        deadline=None,
-        derandomize=False,
-        print_blob=False,
-        report_multiple_bugs=False,
-        suppress_health_check=list(HealthCheck),
-        verbosity=Verbosity.quiet,
-    )
-    @hypothesis.given(strategy)
-    def test(case: Case) -> None:
-        run(case)
-
-    test()
-
-
 class _Broken(Exception):
     """Tells hypothesis that a case breaks the requirement."""
 
 
-def _shrink(
-    plan: Plan,
-    judge: Judge,
-    regime: Regime,
-    examples: int,
-    broken: Callable[[Finding], bool],
-) -> Finding:
-    """The smallest finding that is `broken`, from the examples of a regime."""
-    last: list[Finding] = []
+_UNSTEADY = "what the first pass found here was not found again when the same cases were run again"
 
-    def run(case: Case) -> None:
-        finding = judge(case)
-        if broken(finding):
-            last.append(finding)
-            raise _Broken
 
-    # Hypothesis ends with the smallest case. A subject that breaks the requirement only now and then
-    # is Flaky to it, and the last case that did is as good as there is.
-    with suppress(_Broken, Flaky):
-        _draw(
-            _strategy(plan, regime),
-            examples,
-            _seed(plan, regime),
-            (Phase.generate, Phase.shrink),
-            run,
-        )
-    if not last:
-        raise RuntimeError(
-            f"{plan.subject.name} broke a requirement in the first pass and not in the second, on "
-            "the same cases: it is not deterministic"
-        )
-    return last[-1]
+class _Search:
+    """The second pass: looks for the smallest case that breaks a requirement."""
+
+    def __init__(self, plan: Plan, judge: Judge, shares: dict[Regime, int]) -> None:
+        self._plan = plan
+        self._judge = judge
+        self._shares = shares
+        #: A finding of the first pass that did not come up again, if there was one.
+        self.unsteady: Finding | None = None
+
+    def smallest(self, spot: _Spot, broken: Callable[[Finding], bool]) -> Finding:
+        """The smallest finding that is `broken` from the regime of `spot`, which is one itself."""
+        last: list[Finding] = []
+
+        def run(case: Case) -> None:
+            finding = self._judge(case)
+            if broken(finding):
+                last.append(finding)
+                raise _Broken
+
+        # Hypothesis ends with the smallest case. A subject that breaks the requirement only now and
+        # then is Flaky to it, and the last case that did is as good as there is.
+        with suppress(_Broken, Flaky):
+            draw(
+                _strategy(self._plan, spot.regime),
+                self._shares[spot.regime],
+                _seed(self._plan, spot.regime),
+                (Phase.generate, Phase.shrink),
+                run,
+            )
+        if last:
+            return last[-1]
+        self.unsteady = self.unsteady or spot.finding
+        return spot.finding
 
 
 def _raised(finding: Finding) -> bool:
@@ -335,20 +337,20 @@ def _below(finding: Finding, required: Grade) -> bool:
     return finding.judgement is not None and not finding.judgement.grade.meets(required)
 
 
-def _counterexample(finding: Finding) -> Counterexample:
+def _breaking(law: str) -> Callable[[Finding], bool]:
+    return lambda finding: law in finding.evaluation.breaches
+
+
+def _counterexample(finding: Finding, required: Grade) -> Counterexample:
     judgement = finding.judgement
     assert judgement is not None
     name, (index, element) = max(
         ((name, worst(elements)) for name, elements in judgement.quantities.items() if elements),
         key=lambda item: severity(item[1][1]),
     )
-    report = element_report(name, index, element, finding.case.format)
+    report = element_report(name, index, element, finding.case.format, required)
     return Counterexample(finding.case, f"{report.place} is {report.grade}", report)
 
 
-def _law_counterexample(
-    plan: Plan, judge: Judge, name: str, tally: _Tally, shares: dict[Regime, int]
-) -> Counterexample:
-    regime = tally.breaches[name]
-    found = _shrink(plan, judge, regime, shares[regime], lambda f: name in f.evaluation.breaches)
-    return Counterexample(found.case, found.evaluation.breaches[name])
+def _law_counterexample(name: str, finding: Finding) -> Counterexample:
+    return Counterexample(finding.case, finding.evaluation.breaches[name])

@@ -87,6 +87,9 @@ __all__ = [
 ]
 
 
+_FINEST = 2.0**-1000
+
+
 def tanh(x: npt.ArrayLike, *, format: Format) -> Answers:
     """tanh of every element of an array in the carrier of `format`.
 
@@ -103,7 +106,10 @@ def tanh(x: npt.ArrayLike, *, format: Format) -> Answers:
 
 
 def sech2(x: npt.ArrayLike, *, format: Format) -> Answers:
-    """sech^2, the derivative of tanh, of every element; sech^2(+-inf) = 0. Raises as `tanh` does."""
+    """sech^2, the derivative of tanh, of every element; raises as `tanh` does.
+
+    sech^2(+-inf) = 0.
+    """
     array, flat = _arguments(x, format, "x")
     return Answers(
         format,
@@ -244,6 +250,10 @@ def _sums(sums: Preactivations) -> Enclosures:
     shift = -exponent.astype(np.intc)
     low = np.where(ordinary, np.ldexp(sums.low, shift), 0.0)
     radius = np.where(ordinary, np.ldexp(sums.uncertainty, shift), 0.0)
+    # What would underflow in these units becomes an open interval on its side of `high`.
+    lost = ordinary & (np.abs(low) < _FINEST) & (sums.low != 0.0)
+    low = np.where(lost, np.copysign(_FINEST, sums.low), low)
+    radius = np.where(lost | (ordinary & (sums.uncertainty > 0.0)), radius + _FINEST, radius)
     return enclose(m, np.where(sums.high < 0.0, -low, low), radius, exponent, kind)
 
 

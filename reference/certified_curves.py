@@ -106,12 +106,11 @@ def _widen(pairs: Pairs, a: Float64, uncertainty: Float64) -> Pairs:
     change by less than a factor exp(2^-9) over the uncertainty; tanh < a."""
     tanh, sech2 = pairs
     delta = 1.01 * np.minimum(uncertainty, 1.0)
-    # sech^2 in the units of tanh; below 2^-1000 of them it is no longer told from that.
-    exponent = np.clip(sech2.scale - tanh.scale, -1000, 1000)
-    slope = np.minimum(sech2.head * power_of_two(exponent), 2.0**1000)
+    # In the units of tanh. It underflows only for K > 1000, where `_large` gives 1 - tanh up.
+    change = np.ldexp(delta * sech2.head, (sech2.scale - tanh.scale).astype(np.intc))
     hopeless = uncertainty > _HOPELESS
     certainly_far = a - uncertainty > _FAR
-    tanh_radius = tanh.radius + delta * slope
+    tanh_radius = tanh.radius + change
     sech2_radius = sech2.radius + 2.0 * delta * sech2.head * np.minimum(a, 1.0)
     tanh_radius[hopeless] = np.inf
     sech2_radius[hopeless] = np.inf

@@ -88,7 +88,10 @@ class ActivationSweep:
         ]
         _require_block(arrays, self._block)
         require_ieee()
-        x, output, gradient = arrays
+        with np.errstate(all="ignore"):
+            return self._judge(*arrays)
+
+    def _judge(self, x: Carried, output: Carried, gradient: Carried) -> ActivationJudgement:
         if not self._fast or not x.size:
             return _judge_activation(x, output, gradient, self._format)
         patterns = x.view(np.int32) & MAGNITUDE32
@@ -112,29 +115,28 @@ class ActivationSweep:
     ) -> ActivationJudgement:
         n = x.size
         magnitude, slope, scratch = self._x[:n], self._slope[:n], self._scratch[:n]
-        with np.errstate(all="ignore"):
-            np.copyto(magnitude, x)
-            np.abs(magnitude, out=magnitude)
-            slope_of(magnitude, slope, scratch)
-            np.minimum(slope, BELOW_ONE, out=slope)
-            tanh = np.tanh(magnitude, out=magnitude)
-            np.minimum(tanh, BELOW_ONE, out=tanh)
-            open_output = self._output.compare(
-                tanh,
-                output,
-                signs,
-                units=CURVE_UNITS,
-                below_one=True,
-                subnormal=least < LEAST_NORMAL,
-            )
-            open_gradient = self._gradient.compare(
-                slope,
-                gradient,
-                None,
-                units=CURVE_UNITS,
-                below_one=True,
-                subnormal=greatest > NORMAL_SLOPE,
-            )
+        np.copyto(magnitude, x)
+        np.abs(magnitude, out=magnitude)
+        slope_of(magnitude, slope, scratch)
+        np.minimum(slope, BELOW_ONE, out=slope)
+        tanh = np.tanh(magnitude, out=magnitude)
+        np.minimum(tanh, BELOW_ONE, out=tanh)
+        open_output = self._output.compare(
+            tanh,
+            output,
+            signs,
+            units=CURVE_UNITS,
+            below_one=True,
+            subnormal=least < LEAST_NORMAL,
+        )
+        open_gradient = self._gradient.compare(
+            slope,
+            gradient,
+            None,
+            units=CURVE_UNITS,
+            below_one=True,
+            subnormal=greatest > NORMAL_SLOPE,
+        )
         if not least:
             # x = 0 is exact, and its sech^2 not below 1.
             open_gradient |= x == 0.0
@@ -142,8 +144,7 @@ class ActivationSweep:
         lanes = np.flatnonzero(open_output)
         if lanes.size:
             part = x[lanes]
-            with np.errstate(all="ignore"):
-                values = curves.tanh_sech2(widened(part)).tanh
+            values = curves.tanh_sech2(widened(part)).tanh
             judged, _ = judge_block(
                 values, output[lanes], lambda i: exact_tanh(exact(float(part[i]))), self._format
             )
@@ -152,8 +153,7 @@ class ActivationSweep:
         lanes = np.flatnonzero(open_gradient)
         if lanes.size:
             rest = x[lanes]
-            with np.errstate(all="ignore"):
-                values = curves.tanh_sech2(widened(rest)).sech2
+            values = curves.tanh_sech2(widened(rest)).sech2
             judged, _ = judge_block(
                 values, gradient[lanes], lambda i: exact_sech2(exact(float(rest[i]))), self._format
             )
@@ -192,8 +192,10 @@ class TanhGradientSweep:
         arrays = [carried(values, self._format, name) for values, name in given]
         _require_block(arrays, self._block)
         require_ieee()
-        y, gradient = arrays[:2]
-        dy = arrays[2] if upstream_gradient is not None else None
+        with np.errstate(all="ignore"):
+            return self._judge(*arrays)
+
+    def _judge(self, y: Carried, gradient: Carried, dy: Carried | None = None) -> Judgement:
         if not self._fast or not y.size:
             return _judge_raw(y, gradient, dy, self._format)
         patterns = y.view(np.int32) & MAGNITUDE32
@@ -209,24 +211,23 @@ class TanhGradientSweep:
     def _compare(self, y: Carried, gradient: Carried, dy: Carried | None) -> Judgement:
         n = y.size
         value, factor = self._value[:n], self._factor[:n]
-        with np.errstate(all="ignore"):
-            np.copyto(value, y)
-            np.square(value, out=value)
-            np.subtract(1.0, value, out=value)
-            if dy is not None:
-                np.copyto(factor, dy)
-                np.multiply(value, factor, out=value)
-            np.copyto(factor, value)
-            np.abs(value, out=value)
-            signs = Signs(
-                np.copysign(np.float32(0.0), factor.astype(np.float32)).view(np.int32),
-                np.copysign(1.0, factor),
-            )
-            open_ = self._lanes.compare(
-                value, gradient, signs, units=GRADIENT_UNITS, below_one=False, subnormal=True
-            )
-            # Zeros and what may overflow or is not finite.
-            open_ |= ~((value > 0.0) & (value < 2.0**127))
+        np.copyto(value, y)
+        np.square(value, out=value)
+        np.subtract(1.0, value, out=value)
+        if dy is not None:
+            np.copyto(factor, dy)
+            np.multiply(value, factor, out=value)
+        np.copyto(factor, value)
+        np.abs(value, out=value)
+        signs = Signs(
+            np.copysign(np.float32(0.0), factor.astype(np.float32)).view(np.int32),
+            np.copysign(1.0, factor),
+        )
+        open_ = self._lanes.compare(
+            value, gradient, signs, units=GRADIENT_UNITS, below_one=False, subnormal=True
+        )
+        # Zeros and what may overflow or is not finite.
+        open_ |= ~((value > 0.0) & (value < 2.0**127))
         lanes = np.flatnonzero(open_)
         escalated = 0
         if lanes.size:

@@ -172,6 +172,11 @@ def place(values: Enclosures, format: Format) -> Placed:
     quantum = power_of_two(exponent)
     candidate = np.rint(head * power_of_two(-exponent)) * quantum
     offset = head - candidate
+    # rint takes ties to even; a tail decides them otherwise.
+    beyond = (np.abs(offset) == 0.5 * quantum) & (offset * tail > 0.0)
+    if beyond.any():
+        candidate = np.where(beyond, candidate + np.copysign(quantum, offset), candidate)
+        offset = head - candidate
     residual = offset + tail
     straddles = ((head - 1.0) + (tail - radius) < 0.0) & (scale > format.emin)
     half = np.where(straddles, 0.25, 0.5) * quantum

@@ -43,7 +43,9 @@ def lower_bound(requirement: Requirement) -> str:
 
 
 @pytest.mark.parametrize(
-    "requirement", requirements("crosscheck", "test"), ids=lambda requirement: requirement.name
+    "requirement",
+    requirements("cluster", "crosscheck", "test"),
+    ids=lambda requirement: requirement.name,
 )
 def test_lowest_is_the_lower_bound(requirement: Requirement) -> None:
     """constraints-lowest.txt installs exactly what pyproject.toml promises to work with."""
@@ -54,13 +56,13 @@ def test_lowest_is_the_lower_bound(requirement: Requirement) -> None:
 
 def test_lowest_names_nothing_else() -> None:
     """A dependency that was dropped leaves constraints-lowest.txt too."""
-    expected = {requirement.name for requirement in requirements("crosscheck", "test")}
+    expected = {requirement.name for requirement in requirements("cluster", "crosscheck", "test")}
     assert expected == set(pins("constraints-lowest.txt"))
 
 
 @pytest.mark.parametrize(
     "requirement",
-    [r for r in requirements("crosscheck", "test", "cluster", "dev") if r.name != "neuron-harness"],
+    [r for r in requirements("cluster", "crosscheck", "dev", "test") if r.name != "neuron-harness"],
     ids=lambda requirement: requirement.name,
 )
 def test_the_tested_set_satisfies_the_requirement(requirement: Requirement) -> None:

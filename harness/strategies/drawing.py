@@ -94,8 +94,8 @@ class Drawing:
         return self._below(1 << bits)
 
     def index(self, count: int) -> int:
-        """An integer in [0, count)."""
-        return self._below(count)
+        """An integer in [0, count); nothing is drawn where there is no choice."""
+        return self._below(count) if count > 1 else 0
 
     def ordinal(self, window: Window) -> int:
         """The ordinal of a positive member of `window`."""

@@ -133,7 +133,7 @@ class Subject:
         try:
             if self._plan.kind is Kind.NEURON:
                 return self._neuron(given, batched=False)
-            return _joined([self(given.part(i, i + 1)) for i in range(len(given.x))])
+            return joined([self(given.part(i, i + 1)) for i in range(len(given.x))])
         except SubjectFailed:
             raise
         except (Exception, SystemExit) as error:
@@ -217,9 +217,7 @@ class Subject:
         integers = torch.from_numpy(bits.view(self._numpy_integer))
         if not self._offset:
             return integers.to(self._device, copy=True).view(self._dtype)
-        storage = torch.zeros(
-            len(bits) + self._offset, dtype=self._integer, device=self._device
-        )
+        storage = torch.zeros(len(bits) + self._offset, dtype=self._integer, device=self._device)
         storage[self._offset :] = integers
         return storage[self._offset :].view(self._dtype)
 
@@ -229,7 +227,8 @@ class Subject:
         return bits
 
 
-def _joined(parts: Sequence[Results]) -> Results:
+def joined(parts: Sequence[Results]) -> Results:
+    """The results of neighbouring arguments, one after another."""
     columns: list[Bits | None] = []
     for column in zip(*parts, strict=True):
         found = [bits for bits in column if bits is not None]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -18,20 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.flush import subnormals_kept
+from harness.hexfloat import hex_text
 from harness.subjects import Kind
 from harness.sweep.apply import (
     Arguments,
+    Bits,
     Floats,
     Results,
     Subject,
     SubjectFailed,
     arguments,
     carried,
+    joined,
 )
 from harness.sweep.figures import Figures, Mirror
 from harness.sweep.laws import (
     Ends,
-    LawTally,
     Tallies,
     beyond_one,
     differing,
@@ -43,97 +44,20 @@ from harness.sweep.laws import (
 from harness.sweep.oracle import LONGEST, oracle
 from harness.sweep.plan import NEGATIVE, NEGATIVE_GRADIENT, Block, Plan
 from harness.sweep.segments import Segments, segments_of_x, segments_of_y
-from harness.sweep.statistics import Statistics, Worst, worst_of
+from harness.sweep.summary import Seconds, Summary
 
 #: Inputs in one call of the subject: enough that the call itself costs little, few enough for the
 #: second-level cache.
 _BATCH = 1 << 17
 
 
-@dataclass(frozen=True, slots=True)
-class Seconds:
-    """Where the time went: the subject as such, its repetition for the law of lanes, the oracle and
-    the statistics, all else. Not part of the figures."""
-
-    subject: float = 0.0
-    lanes: float = 0.0
-    judging: float = 0.0
-    laws: float = 0.0
-
-    def merge(self, other: Seconds) -> Seconds:
-        """The sums."""
-        return Seconds(
-            self.subject + other.subject,
-            self.lanes + other.lanes,
-            self.judging + other.judging,
-            self.laws + other.laws,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What was found in the magnitudes from `start` to `stop` - 1.
-
-    `segments` maps the index of a segment to the statistics of each quantity; `worst` and
-    `escalated` (inputs that the oracle gave to mpmath) are by quantity; `ends` maps each side to its
-    outputs at either end, for the seam to the next block. `merge` joins summaries that follow
-    one another; it is associative.
-    """
-
-    start: int
-    stop: int
-    points: int
-    segments: Mapping[int, tuple[Statistics, ...]]
-    worst: tuple[tuple[Worst, ...], ...]
-    escalated: tuple[int, ...]
-    laws: Mapping[str, LawTally]
-    ends: Mapping[int, Ends]
-    seconds: Seconds
-
-    def merge(self, upper: Summary, plan: Plan) -> Summary:
-        """Both together; `upper` begins at or beyond the end of this one."""
-        segments = dict(self.segments)
-        for index, statistics in upper.segments.items():
-            mine = segments.get(index)
-            segments[index] = (
-                statistics
-                if mine is None
-                else tuple(a.merge(b) for a, b in zip(mine, statistics, strict=True))
-            )
-        laws = {law: tally.merge(upper.laws[law]) for law, tally in self.laws.items()}
-        if self.stop == upper.start:
-            for side in self.ends.keys() & upper.ends.keys():
-                broken = seam(self.ends[side], upper.ends[side], side)
-                at = plan.key(upper.start, side) if broken else -1
-                laws["output-monotone"] = laws["output-monotone"].merge(
-                    LawTally(1, int(broken), at)
-                )
-        return Summary(
-            start=self.start,
-            stop=upper.stop,
-            points=self.points + upper.points,
-            segments=segments,
-            worst=tuple(worst_of(a, b) for a, b in zip(self.worst, upper.worst, strict=True)),
-            escalated=tuple(
-                a + b for a, b in zip(self.escalated, upper.escalated, strict=True)
-            ),
-            laws=laws,
-            # Only sides that reach the end: a side that stops has no next seam.
-            ends={
-                side: Ends(self.ends.get(side, ends).first, ends.last)
-                for side, ends in upper.ends.items()
-            },
-            seconds=self.seconds.merge(upper.seconds),
-        )
-
-
 def sweep_block(plan: Plan, block: Block) -> Summary:
-    """Sweep one block in this thread. Raises SubjectFailed, naming the place, if the subject does."""
+    """Sweep one block in this thread. Raises SubjectFailed, which names the place."""
     return _Sweeper(plan, block).run()
 
 
 class _Image(NamedTuple):
-    """Results on one side: floats for the oracle, and per quantity whether symmetry holds."""
+    """The results on one side, also as floats for the oracle in the order of the plan."""
 
     side: int
     given: Arguments
@@ -174,47 +98,78 @@ class _Sweeper:
         )
 
     def _batch(self, start: int, stop: int) -> None:
-        images = [self._evaluate(start, stop, side) for side in self._block.sides]
+        """Evaluate each side once: the first whole, the others in pieces that lie otherwise. Where
+        all agree but for the signs that symmetry gives them, the laws of symmetry and of lanes hold
+        both. Where they do not, each side is evaluated the other way too, which tells the laws
+        apart."""
+        sides = self._block.sides
         clock = time.thread_time()
-        base = images[0]
-        symmetric: dict[int, bool] = {}
-        for image in images[1:]:
-            symmetric[image.side] = self._symmetry(base, image, start)
-        for image in images:
-            # A symmetric image obeys the laws of its base, and breaks them where that does.
-            self._laws(image, start)
-        self._seconds["laws"] += time.thread_time() - clock
+        given = {side: arguments(self._plan, start, stop, side) for side in sides}
+        whole = {sides[0]: self._call(given[sides[0]], start, sides[0])}
+        pieces = {side: self._call_in_pieces(given[side], start, side) for side in sides[1:]}
+        called = time.thread_time()
+        self._seconds["subject"] += called - clock
+        base = whole[sides[0]]
+        symmetric = self._symmetric(base, pieces)
+        checked = time.thread_time()
+        self._seconds["laws"] += checked - called
+        if pieces and all(symmetric.values()):
+            for side in sides:
+                self._lanes(given[side], whole.get(side) or pieces[side], None, start, side)
+        else:
+            for side in sides:
+                if side not in whole:
+                    whole[side] = self._call(given[side], start, side)
+                if side not in pieces:
+                    pieces[side] = self._call_in_pieces(given[side], start, side)
+                self._lanes(given[side], whole[side], pieces[side], start, side)
+            symmetric = self._symmetric(base, {side: whole[side] for side in sides[1:]})
         clock = time.thread_time()
+        self._seconds["lanes"] += clock - checked
+        images = []
+        for side in sides:
+            found = whole.get(side) or pieces[side]
+            floats = tuple(carried(bits, self._plan.dtype) for bits in found.quantities())
+            images.append(_Image(side, given[side], found, floats))
+        self._laws(images, symmetric, start)
+        judging = time.thread_time()
+        self._seconds["laws"] += judging - clock
         self._judge(images, symmetric, start)
-        self._seconds["judging"] += time.thread_time() - clock
+        self._seconds["judging"] += time.thread_time() - judging
 
-    def _evaluate(self, start: int, stop: int, side: int) -> _Image:
-        plan = self._plan
-        given = arguments(plan, start, stop, side)
+    def _call(self, given: Arguments, start: int, side: int, *, offset: int = 0) -> Results:
         try:
-            clock = time.thread_time()
-            results = self._subject(given)
-            called = time.thread_time()
-            self._seconds["subject"] += called - clock
-            self._lanes(given, results, start, side)
-            self._seconds["lanes"] += time.thread_time() - called
+            return self._subject(given, offset=offset)
         except SubjectFailed as error:
-            (x, *_), (last, *_) = (plan.point(plan.key(at, side)) for at in (start, stop - 1))
+            plan = self._plan
+            ends = (plan.key(at, side) for at in (start, start + len(given.x) - 1))
+            (x, *_), (last, *_) = map(plan.point, ends)
             raise SubjectFailed(
-                f"{plan.subject.name} failed between {x.hex()} and {last.hex()}: {error}"
+                f"{plan.subject.name} failed between {hex_text(x)} and {hex_text(last)}: {error}"
             ) from error
-        floats = tuple(carried(bits, plan.dtype) for bits in results.quantities())
-        return _Image(side, given, results, floats)
 
-    def _lanes(self, given: Arguments, results: Results, start: int, side: int) -> None:
-        """Call the subject again, in two pieces of odd offsets, and once for each end alone: every
-        element comes to lie in another lane, and some in the tails that kernels treat apart."""
+    def _call_in_pieces(self, given: Arguments, start: int, side: int) -> Results:
+        """The results by two calls on arguments that lie one element further: each comes to lie in
+        another lane of a vector kernel, and some in the tails that kernels treat apart. One call
+        each where the subject takes no batches anyway."""
+        if not self._plan.batched:
+            return self._call(given, start, side)
+        return joined(
+            [
+                self._call(given.part(lower, upper), start + lower, side, offset=1)
+                for lower, upper in _pieces(len(given.x))
+            ]
+        )
+
+    def _lanes(
+        self, given: Arguments, results: Results, again: Results | None, start: int, side: int
+    ) -> None:
+        """Hold results against a second evaluation (None: known to agree), and those at either end
+        against the subject called on them alone."""
         size = len(given.x)
         breaches = np.zeros(size, np.bool_)
-        if self._plan.batched:
-            for lower, upper in _pieces(size):
-                again = self._subject(given.part(lower, upper), offset=1)
-                self._mark_different(results, again, lower, upper, breaches)
+        if again is not None:
+            self._mark_different(results, again, 0, size, breaches)
         for lower, upper in {(0, 1), (size - 1, size)}:
             alone = self._subject.single(given.part(lower, upper))
             self._mark_different(results, alone, lower, upper, breaches)
@@ -228,59 +183,95 @@ class _Sweeper:
             if different is not None:
                 breaches[lower:upper] |= different
 
-    def _symmetry(self, base: _Image, image: _Image, start: int) -> bool:
-        """Whether the image's results are the base's, with the signs that symmetry gives them."""
+    def _symmetric(self, base: Results, others: Mapping[int, Results]) -> dict[int, bool]:
+        """For each other side whether its results are those of the base, but for their signs."""
+        first = self._block.sides[0]
+        return {
+            side: all(
+                np.array_equal(self._expected(base, name, negated), getattr(found, name))
+                for _, name, negated in _symmetries(self._plan.kind, first ^ side)
+            )
+            for side, found in others.items()
+        }
+
+    def _expected(self, base: Results, name: str, negated: bool) -> Bits:
+        bits: Bits = getattr(base, name)
+        return bits ^ bits.dtype.type(self._sign) if negated else bits
+
+    def _laws(self, images: list[_Image], symmetric: Mapping[int, bool], start: int) -> None:
+        """Count the laws at one batch. Symmetric images keep and break those of values together."""
+        base = images[0]
+        values = self._laws_of_values(base, start)
+        for image in images:
+            holds = image is base or symmetric[image.side]
+            if image is not base:
+                self._laws_of_symmetry(base, image, holds, start)
+            for law, breaches, size, offset in (
+                values if holds else self._laws_of_values(image, start)
+            ):
+                self._tallies.add(law, breaches, size, start + offset, image.side)
+            if self._plan.kind is Kind.NEURON:
+                self._laws_of_factors(image, start)
+            if self._plan.kind is not Kind.TANH_GRADIENT:
+                self._seams(image.floats[0], start, image.side)
+
+    def _laws_of_values(
+        self, image: _Image, start: int
+    ) -> list[tuple[str, NDArray[np.bool_] | None, int, int]]:
+        """The laws of one side's values: name, breaches, how many checks, offset of the first."""
+        gradient = image.floats[-1]
+        size = gradient.size
+        wrong = positive if image.side & NEGATIVE_GRADIENT else negative
+        if self._plan.kind is Kind.TANH_GRADIENT:
+            # The law of the gradient's sign speaks of |y| <= 1.
+            size = max(0, min(size, self._one + (1 << self._plan.pair_bits) - start))
+            return [("gradient-sign", wrong(gradient[:size]), size, 0)] if size else []
+        output = image.floats[0]
+        laws = [
+            ("gradient-sign", wrong(gradient), size, 0),
+            ("output-bounded", beyond_one(output), size, 0),
+        ]
+        if size > 1:
+            steps = falling(output, mirrored=bool(image.side & NEGATIVE))
+            laws.append(("output-monotone", steps, size - 1, 1))
+        return laws
+
+    def _laws_of_symmetry(self, base: _Image, image: _Image, holds: bool, start: int) -> None:
         size = len(base.given.x)
-        symmetric = True
         for law, name, negated in _symmetries(self._plan.kind, base.side ^ image.side):
-            expected, found = getattr(base.results, name), getattr(image.results, name)
-            if negated:
-                expected = expected ^ expected.dtype.type(self._sign)
-            symmetric &= np.array_equal(expected, found)
             # A neuron with bias 0 makes one of +0 and -0: (-0 * 1) + 0 is +0.
             skip = int(law == "output-odd" and start == 0 and self._plan.kind is Kind.NEURON)
-            breaches = differing(expected[skip:], found[skip:], self._infinity)
+            breaches = None
+            if not holds:
+                breaches = differing(
+                    self._expected(base.results, name, negated)[skip:],
+                    getattr(image.results, name)[skip:],
+                    self._infinity,
+                )
             self._tallies.add(law, breaches, size - skip, start + skip, image.side)
-        return symmetric
 
-    def _laws(self, image: _Image, start: int) -> None:
-        side, results, size = image.side, image.results, len(image.given.x)
-        add = self._tallies.add
-        gradient = image.floats[-1]
-        # The law of the gradient's sign speaks of |y| <= 1 where y is swept.
-        if self._plan.kind is Kind.TANH_GRADIENT:
-            size = max(0, min(size, self._one + (1 << self._plan.pair_bits) - start))
-        if size:
-            wrong = positive if side & NEGATIVE_GRADIENT else negative
-            add("gradient-sign", wrong(gradient[:size]), size, start, side)
-        if self._plan.kind is Kind.TANH_GRADIENT:
-            return
-        output = image.floats[0]
-        add("output-bounded", beyond_one(output), size, start, side)
-        self._monotone(output, start, side)
-        if self._plan.kind is Kind.NEURON:
-            for law, a, b in (
-                ("input-gradient", results.input_gradient, results.gradient),
-                ("weight-gradient", results.weight_gradient, results.product),
-            ):
-                assert a is not None and b is not None
-                add(law, differing(a, b, self._infinity), size, start, side)
+    def _laws_of_factors(self, image: _Image, start: int) -> None:
+        results = image.results
+        for law, found, expected in (
+            ("input-gradient", results.input_gradient, results.gradient),
+            ("weight-gradient", results.weight_gradient, results.product),
+        ):
+            assert found is not None and expected is not None
+            breaches = differing(found, expected, self._infinity)
+            self._tallies.add(law, breaches, found.size, start, image.side)
 
-    def _monotone(self, output: Floats, start: int, side: int) -> None:
-        mirrored = bool(side & NEGATIVE)
-        add = self._tallies.add
-        if output.size > 1:
-            breaches = falling(output, mirrored=mirrored)
-            add("output-monotone", breaches, output.size - 1, start + 1, side)
+    def _seams(self, output: Floats, start: int, side: int) -> None:
+        """Whether y is monotone from the batch before to this one, and from -0 to +0."""
         here = Ends(float(output[0]), float(output[-1]))
         before = self._ends.get(side)
+        falls = None
         if before is not None:
-            add("output-monotone", np.array([seam(before, here, side)]), 1, start, side)
+            falls = seam(before, here, side)
             here = Ends(before.first, here.last)
-        elif mirrored and start == 0 and 0 in self._ends:
-            # From -0 to +0, both of which this block holds.
+        elif side & NEGATIVE and start == 0 and 0 in self._ends:
             falls = here.first > self._ends[0].first
-            add("output-monotone", np.array([falls]), 1, start, side)
+        if falls is not None:
+            self._tallies.add("output-monotone", np.array([falls]), 1, start, side)
         self._ends[side] = here
 
     def _judge(self, images: list[_Image], symmetric: dict[int, bool], start: int) -> None:
@@ -322,9 +313,7 @@ class _Sweeper:
 
 
 def _mirror(kind: Kind, difference: int, quantity: str) -> Mirror:
-    negated = any(
-        negated for _, name, negated in _symmetries(kind, difference) if name == quantity
-    )
+    negated = any(negated for _, name, negated in _symmetries(kind, difference) if name == quantity)
     return Mirror(difference, negated)
 
 

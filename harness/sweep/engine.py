@@ -21,8 +21,8 @@ from harness.executor import Executor, ExecutorError
 from harness.store import Store, StoreError
 from harness.subjects import Kind
 from harness.sweep.apply import Subject, SubjectFailed, arguments, probe
-from harness.sweep.block import Summary
 from harness.sweep.plan import Plan, describe
+from harness.sweep.summary import Summary
 from harness.sweep.task import Task, carry_out, decode, portable
 
 #: The kind of a sweep's run in the store.
@@ -96,9 +96,9 @@ def run_sweep(
     plan, reason = probe(plan)
     if reason is not None:
         watch.notice(
-            f"{plan.subject.name} cannot be batched with torch.func.vmap ({reason}); calling it once "
-            f"for each input: {plan.points} calls, about {_duration(_expected_seconds(plan))} on "
-            "one core"
+            f"{plan.subject.name} cannot be batched with torch.func.vmap ({reason}); calling it "
+            f"once for each input: {plan.points} calls, about "
+            f"{_duration(_expected_seconds(plan))} on one core"
         )
     contents: dict[str, bytes] = {}
     stopped = error = None
@@ -177,7 +177,7 @@ def environment() -> dict[str, str]:
     return {
         "neuron_harness": __version__,
         "python": platform.python_version(),
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "numpy": np.__version__,
         "system": platform.system(),
         "machine": platform.machine(),
@@ -222,4 +222,3 @@ def _duration(seconds: float) -> str:
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"
     return f"{seconds:.0f} seconds"
-

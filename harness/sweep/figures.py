@@ -55,7 +55,9 @@ class Figures:
         """Enter the results of one quantity for neighbouring magnitudes from `start` on one side,
         which hold for its mirrors too. `scaled_errors` computes the scaled errors of a gradient."""
         scaled: NDArray[np.float64] | None = None
-        for lower, upper, segment in self._segments.cut(start, start + computed.size, computed.size):
+        for lower, upper, segment in self._segments.cut(
+            start, start + computed.size, computed.size
+        ):
             part = slice(lower - start, upper - start)
             judged = judgement._replace(
                 rounded=judgement.rounded[part],
@@ -77,7 +79,7 @@ class Figures:
             found = measure(judged, computed[part], largest_scaled, first_key, self._step)
             self._found[place] = found if before is None else before.merge(found)
             tenth = self._tenth(quantity)
-            if found.max_ulp > tenth:
+            if found.max_ulp and found.max_ulp >= tenth:
                 entries = worst_entries(judged, computed[part], tenth, first_key, self._step)
                 self._worst[quantity] = worst_of(
                     self._worst[quantity],

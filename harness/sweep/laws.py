@@ -62,8 +62,8 @@ def laws_of(plan: Plan) -> tuple[str, ...]:
     if plan.kind is Kind.TANH_GRADIENT:
         odd = ("gradient-odd",) if plan.pairs else ()
         return ("gradient-sign", "lanes", "gradient-even", *odd)
-    laws = ("output-bounded", "gradient-sign", "lanes", "output-odd", "gradient-even")
-    laws += ("output-monotone",)
+    laws: tuple[str, ...] = ("output-bounded", "gradient-sign", "lanes")
+    laws += ("output-odd", "gradient-even", "output-monotone")
     return (*laws, "input-gradient", "weight-gradient") if plan.kind is Kind.NEURON else laws
 
 

@@ -146,16 +146,16 @@ class Plan:
             max(self.positive[0], self.negative[0]),
             min(self.positive[1], self.negative[1]),
         )
-        runs = []
+        runs: list[tuple[tuple[int, int], tuple[int, ...]]] = [
+            (self.positive, (0,)),
+            (self.negative, (NEGATIVE,)),
+        ]
         if common[0] < common[1]:
-            runs.append((common, (0, NEGATIVE)))
-            longer = (self.positive, (0,)) if self.positive[1] > common[1] else (
-                self.negative,
-                (NEGATIVE,),
-            )
-            runs.append(((common[1], longer[0][1]), longer[1]))
-        else:
-            runs += [(self.positive, (0,)), (self.negative, (NEGATIVE,))]
+            # Both begin at 0; what is left of the longer one has a single side.
+            runs = [
+                (common, (0, NEGATIVE)),
+                *(((common[1], stop), sides) for (_, stop), sides in runs),
+            ]
         shift = self.pair_bits
         return [
             Block(start << shift, stop << shift, self._with_gradient(sides))

@@ -11,16 +11,22 @@ import msgspec
 
 from harness.grade import Grade
 from harness.hexfloat import hex_text
-from harness.sweep.block import Summary, segments
+from harness.sweep.block import segments
 from harness.sweep.engine import Outcome
 from harness.sweep.laws import REQUIRED, LawTally
 from harness.sweep.plan import Plan
 from harness.sweep.statistics import BIN_EDGES, Statistics, Worst
+from harness.sweep.summary import Summary
 from harness.verdict import EXIT_INCONCLUSIVE, EXIT_NOTHING, EXIT_OK, EXIT_VIOLATION
 
 SCHEMA: Final = "neuron-harness/sweep/1"
 #: The grades that a sweep can require: those that need no bound.
 GRADES: Final = (Grade.CORRECT, Grade.FAITHFUL)
+
+_HINTS: Final = {
+    "lanes": "; a result depends on its neighbours in the tensor or on its place, so that figures "
+    "of single inputs mean little"
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,7 @@ class Sweep:
         lines = [] if self.outcome.error is None else [self.outcome.error]
         lines += [
             f"breaks the law {name} {tally.breaches} times in {tally.checked}, first at "
-            f"{_place(self.plan, tally.first_breach)}"
+            f"{_place(self.plan, tally.first_breach)}{_HINTS.get(name, '')}"
             for name, tally in self.laws.items()
             if name in REQUIRED and tally.breaches
         ]

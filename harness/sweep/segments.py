@@ -70,7 +70,7 @@ def segments_of_x(format: Format) -> Segments:
 
 @lru_cache
 def segments_of_y(format: Format, pair_bits: int = 0) -> Segments:
-    """The segments of |y| for a swept output y; with `pair_bits` low bits of the magnitude for g."""
+    """The segments of |y| for a swept output y, with `pair_bits` low bits of a magnitude for g."""
     distances = {
         format.to_bits(format.round(Dyadic((1 << k) - 1, -k))): f"1 - 2^-{k}"
         for k in range(1, format.precision + 1)

@@ -85,7 +85,7 @@ class Statistics:
 
 
 class Worst(NamedTuple):
-    """One of the worst inputs: its key, the signed error in ulps, the result and what it should be."""
+    """One of the worst inputs: its key, its error in ulps, the result and the correct result."""
 
     size: float
     key: int
@@ -220,11 +220,11 @@ def _less_than_negative(ulps: NDArray[np.float64], edge: float) -> NDArray[np.bo
 
 
 def worst_entries(
-    judgement: Judgement, computed: Floats, above: float, first_key: int, key_step: int
+    judgement: Judgement, computed: Floats, least: float, first_key: int, key_step: int
 ) -> tuple[Worst, ...]:
-    """The worst inputs of a piece with errors of more than `above` ulps, at most `WORST`."""
+    """The worst inputs of a piece with errors of at least `least` ulps, at most `WORST`."""
     sizes = np.abs(judgement.ulps)
-    candidates = np.flatnonzero(sizes > above)
+    candidates = np.flatnonzero(sizes >= least)
     if candidates.size > WORST:
         of_candidates = sizes[candidates]
         tenth = np.partition(of_candidates, -WORST)[-WORST]
@@ -246,9 +246,7 @@ def worst_entries(
     )
 
 
-def largest_scaled_error(
-    ulps: NDArray[np.float64], rounded: Floats, format: Format
-) -> float:
+def largest_scaled_error(ulps: NDArray[np.float64], rounded: Floats, format: Format) -> float:
     """No scaled error of a piece (g = 1) is larger: its largest error in ulps times the ulp of its
     largest exact value, in units of u. NaN where an error has no size."""
     largest = float(np.abs(rounded).max())

@@ -11,8 +11,9 @@ import msgspec
 import torch
 
 from harness.subjects import Kind, Subject, load
-from harness.sweep.block import Summary, sweep_block
+from harness.sweep.block import sweep_block
 from harness.sweep.plan import Block, Plan
+from harness.sweep.summary import Summary
 
 #: glibc's names for its tunables (malloc.h).
 _M_TRIM_THRESHOLD: Final = -1

@@ -148,8 +148,8 @@ MULTIPLIERS = (1.0, 0.75, 2.0**-24, 96.0)
 
 def ulp(value: Any, format: Format) -> Any:
     """2^(max(floor(log2|r|), emin) - p + 1)."""
-    _, exponent = mpmath.frexp(value)
-    return mpf(2) ** (max(int(exponent) - 1, format.emin) - format.precision + 1)
+    exponent = int(mpmath.frexp(value)[1]) - 1 if value else format.emin
+    return mpf(2) ** (max(exponent, format.emin) - format.precision + 1)
 
 
 def of_bounds(bounds: NeuronBounds) -> dict[str, Any]:
@@ -406,10 +406,12 @@ class Rounding:
     def near(self, value: Any, draw: random.Random, steps: float) -> float:
         """A member at most `steps` ulps from `value`, and as far from it as that allows."""
         start = self(value)
+        # A tanh that 600 bits round to 1 has the ulp of the numbers under 1.
+        reach = steps * ulp(value * (1 - mpf(2) ** -500), self.format)
         found = [start]
         for move in (self.format.next_up, self.format.next_down):
             member = start
-            while abs(member - value) <= steps * ulp(value, self.format):
+            while abs(member - value) <= reach:
                 found.append(member)
                 member = move(member)
         return draw.choice((min(found), max(found), start))
@@ -512,8 +514,8 @@ def test_no_sound_form_exceeds_its_bound(
 def test_the_plain_numpy_neuron_stays_within_and_comes_near(
     format: Format, type_: type[np.floating]
 ) -> None:
-    """NumPy's own neuron: never beyond the textbook bound, at its worst 0.4 of it, and not stable."""
-    arithmetic = default_arithmetic(format, accumulation=format)
+    """NumPy's own neuron: never beyond the textbook bound, at its worst a fifth of it, not stable."""
+    arithmetic = default_arithmetic(format, accumulation=format, activation_ulps=1.5)
     worst = {"output": 0.0, "textbook": 0.0, "stable": 0.0}
     for point in points(format, 9, 300):
         if abs(point.upstream_gradient) < 2.0**format.emin * 2.0**format.precision:
@@ -533,7 +535,7 @@ def test_the_plain_numpy_neuron_stays_within_and_comes_near(
             part = abs(mpf(float(computed)) - number(lower)) / number(bound)
             worst[name] = max(worst[name], float(part))
     assert 0.2 <= worst["output"] <= 1
-    assert 0.4 <= worst["textbook"] <= 1
+    assert 0.2 <= worst["textbook"] <= 1
     assert worst["stable"] > 4
 
 
@@ -707,7 +709,7 @@ def test_the_raw_gradients_bounds_are_their_formulas(format: Format, flush: bool
 @each_format
 def test_the_raw_gradient_stays_within_its_bounds(format: Format) -> None:
     """dy (1 - y y) within textbook and dy (1-y)(1+y) within stable, rounding by rounding; the first
-    is beyond stable somewhere and uses 0.4 of its own bound."""
+    goes beyond stable, and uses 0.4 of its own bound."""
     r, draw = Rounding(format), random.Random(12)
     arithmetic = default_arithmetic(format)
     stable_part = textbook_part = mpf(0)
@@ -725,7 +727,8 @@ def test_the_raw_gradient_stays_within_its_bounds(format: Format) -> None:
         assert fraction(dyadic(Fraction(g) * (1 - Fraction(y) ** 2))) == fraction(
             tanh_gradient(y, g).enclosure(96).lower
         )
-    assert stable_part > 1
+    if format is not BFLOAT16:  # with 8 bits, 8 u |1-y^2| leaves room for any rounding of y*y
+        assert stable_part > 1
     assert textbook_part > 0.4
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reference.dyadic import LARGEST_FLOAT, ONE, Dyadic, from_float
 from reference.exact import exact
 from reference.formats import BFLOAT16, BINARY16, BINARY32, BINARY64, FORMATS, Format
-from reference.measure import error
+from reference.measure import error, matches
 from reference.neuron import sech2, tanh
 from reference.real import Curve, Real
 from tests.rationals import fraction
@@ -165,3 +165,82 @@ def test_binary32_error_of_a_known_fault() -> None:
     x = float.fromhex("0x1.4f8b58p-17")
     expected = (Fraction(1.25) * Fraction(2) ** -17 - Fraction(x)) / Fraction(2) ** -40
     assert abs(ulps(tanh(exact(x)), 1.25 * 2.0**-17, BINARY32) - float(expected)) < 1e-2
+
+
+def verdicts(real: Real, computed: float, format: Format) -> tuple[bool, bool]:
+    """Whether a result is correct, and whether it is faithful."""
+    measured = error(real, computed, format)
+    assert measured is not None
+    return measured.correct, measured.faithful
+
+
+@each_format
+@pytest.mark.parametrize("sign", [1, -1], ids=["positive", "negative"])
+def test_correct_and_faithful_are_the_nearest_and_the_two_around(format: Format, sign: int) -> None:
+    """Of the floats about tanh(+-0.7), one is correct, one more faithful, the next are neither."""
+    real = tanh(Dyadic(sign * 45875, -16))
+    below, above = real.neighbours(format)
+    nearest = real.rounded(format)
+    other = above if nearest == below else below
+    outside = [format.next_down(below), format.next_up(above)]
+    assert [(True, True), (False, True), (False, False), (False, False)] == [
+        verdicts(real, each, format) for each in (nearest, other, *outside)
+    ]
+
+
+@each_format
+def test_less_than_an_ulp_away_is_not_yet_faithful(format: Format) -> None:
+    """Just over 1 - u, the float 1 + 2u is 1.5 of the wider ulps away; just over 1, 1 - u is half
+    an ulp away and yet beyond the neighbour 1."""
+    over = Real(Dyadic(2**80 + 1, -80))
+    below = format.next_down(1.0)
+    assert abs(ulps(over, below, format)) < 1
+    assert verdicts(over, below, format) == (False, False)
+    assert verdicts(over, 1.0, format) == (True, True)
+    assert verdicts(over, format.next_up(1.0), format) == (False, True)
+
+
+@each_format
+def test_an_exact_float_has_no_other_faithful_result(format: Format) -> None:
+    """Where the exact value is a float, its neighbours are an ulp off, and both zeros are one."""
+    assert verdicts(Real(ONE), format.next_up(1.0), format) == (False, False)
+    assert verdicts(Real(ONE), 1.0, format) == (True, True)
+    assert [(True, True)] * 2 == [verdicts(Real(0.0), zero, format) for zero in (0.0, -0.0)]
+
+
+@each_format
+def test_beyond_the_largest_number_infinity_is_correct(format: Format) -> None:
+    """The largest finite number is the other neighbour; at the threshold the tie overflows."""
+    largest = float(fraction(format.largest_finite))
+    threshold = Real(format.overflow_threshold)
+    for real in (threshold, Real(Dyadic(3, format.emax + 9))):
+        assert verdicts(real, inf, format) == (True, True)
+        assert verdicts(real, largest, format) == (False, True)
+        assert verdicts(real, format.next_down(largest), format) == (False, False)
+        assert verdicts(real, -inf, format) == (False, False)
+
+
+def test_two_hundred_bits_decide_where_ninety_six_cannot() -> None:
+    """2^-150 from a tie, the first enclosure holds the tie, and the verdict is still right."""
+    with mpmath.workprec(400):
+        tie = mpmath.mpf(1) / 2 + mpmath.ldexp(1, -12)
+        a = Dyadic(int(mpmath.floor(mpmath.ldexp(mpmath.atanh(tie), 150))), -150)
+    assert verdicts(tanh(a), 0.5, BINARY16) == (True, True)
+    assert verdicts(tanh(a), 0.5 + 2.0**-11, BINARY16) == (False, True)
+    above = Dyadic(a.mantissa + 1, a.exponent)
+    assert verdicts(tanh(above), 0.5, BINARY16) == (False, True)
+    assert verdicts(tanh(above), 0.5 + 2.0**-11, BINARY16) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("value", "computed", "expected"),
+    [
+        (nan, nan, True), (nan, 0.0, False), (nan, inf, False),
+        (inf, inf, True), (inf, -inf, False), (inf, nan, False), (inf, 65504.0, False),
+        (-inf, -inf, True), (-inf, nan, False),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_special_results_match_or_do_not(value: float, computed: float, expected: bool) -> None:
+    """NaN matches NaN and nothing else, an infinity only itself."""
+    assert expected == matches(Real(value), computed, BINARY16)

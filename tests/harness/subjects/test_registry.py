@@ -304,7 +304,7 @@ class TestUnknownNames:
         ("name", "message"),
         [
             ("texbook", f"'texbook' is not a subject; {FORMS}; did you mean textbook?"),
-            ("Torch_Tanh", f"'Torch_Tanh' is not a subject; {FORMS}; did you mean torch-tanh?"),
+            ("TORCH_TANH", f"'TORCH_TANH' is not a subject; {FORMS}; did you mean torch-tanh?"),
             ("zzz", f"'zzz' is not a subject; {FORMS}; the built-ins are {', '.join(NAMES)}"),
             ("", f"'' is not a subject; {FORMS}; the built-ins are {', '.join(NAMES)}"),
             (

@@ -1,0 +1,182 @@
+"""A finished sweep as tables, and its progress, on a terminal or in a log."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import reduce
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from harness.hexfloat import hex_text
+from harness.sweep.block import segments
+from harness.sweep.engine import Silent, Watch
+from harness.sweep.laws import REQUIRED
+from harness.sweep.record import Quantity, Sweep, place
+from harness.sweep.statistics import Statistics
+from harness.table import short
+
+_COLUMNS = ("points", "max ulps", "at", "scaled", "misrounded", "unfaithful", "nan/inf", "+-0")
+
+
+def figures_table(sweep: Sweep) -> Table:
+    """One row for each quantity over all inputs, and one for each region between landmarks. Errors
+    are in ulps of the exact value, scaled errors in units of u |g|."""
+    table = Table(show_edge=False, pad_edge=False)
+    table.add_column("quantity", no_wrap=True)
+    swept = "y" if sweep.plan.quantities == ("gradient",) else "x"
+    table.add_column(f"|{swept}| from", no_wrap=True)
+    for head in _COLUMNS:
+        table.add_column(head, justify="left" if head == "at" else "right", no_wrap=True)
+    for quantity in sweep.quantities:
+        table.add_row(quantity.name, "all", *_cells(sweep, quantity.name, quantity.total))
+        for start, figures in _regions(sweep, quantity):
+            table.add_row("", start, *_cells(sweep, quantity.name, figures), style="dim")
+    return table
+
+
+def worst_table(sweep: Sweep) -> Table:
+    """The worst inputs of each quantity: what came out, and what should have."""
+    table = Table(show_edge=False, pad_edge=False)
+    for head, justify in (
+        ("worst of", "left"),
+        ("at", "left"),
+        ("ulps", "right"),
+        ("computed", "left"),
+        ("correctly rounded", "left"),
+    ):
+        table.add_column(head, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for quantity in sweep.quantities:
+        name = quantity.name
+        for entry in quantity.worst:
+            table.add_row(
+                name,
+                _brief(place(sweep.plan, entry.key)),
+                f"{'-' if entry.ulps < 0 else '+'}{short(entry.size)}",
+                _brief(hex_text(entry.computed)),
+                _brief(hex_text(entry.rounded)),
+            )
+            name = ""
+    return table
+
+
+def law_lines(sweep: Sweep) -> list[str]:
+    """One line for the laws that held and one for each that did not."""
+    held = [name for name, tally in sweep.laws.items() if not tally.breaches]
+    lines = [f"laws held everywhere: {', '.join(held)}"] if held else []
+    for name, tally in sweep.laws.items():
+        if tally.breaches:
+            kind = "required" if name in REQUIRED else "observed"
+            lines.append(
+                f"law {name} ({kind}) broken {tally.breaches} times in {tally.checked}, first at "
+                f"{place(sweep.plan, tally.first_breach)}"
+            )
+    return lines
+
+
+def time_line(sweep: Sweep, jobs: int) -> str:
+    """How long this run took and on what. The floor is what the subject's own calls would take."""
+    outcome = sweep.outcome
+    line = f"{outcome.fresh_points:,} of {sweep.points:,} points in {outcome.seconds:.1f} s"
+    if outcome.summary is None or not outcome.fresh_points:
+        return line
+    spent = outcome.summary.seconds
+    each = 1e9 / sweep.points
+    return (
+        f"{line}, {outcome.fresh_points / outcome.seconds / 1e6:.1f} million a second; CPU time a "
+        f"point: subject {spent.subject * each:.1f} ns, again for the law of lanes "
+        f"{spent.lanes * each:.1f}, laws {spent.laws * each:.1f}, oracle and statistics "
+        f"{spent.judging * each:.1f}; floor (the subject alone on {jobs} cores): "
+        f"{spent.subject / jobs * outcome.fresh_points / sweep.points:.1f} s"
+    )
+
+
+def _regions(sweep: Sweep, quantity: Quantity) -> Iterator[tuple[str, Statistics]]:
+    """The figures between landmarks: a landmark's segment with those that follow it."""
+    plan = sweep.plan
+    table = segments(plan).all
+    region: list[Statistics] = []
+    start = ""
+    for index, figures in quantity.segments.items():
+        segment = table[index]
+        if segment.landmark or not region:
+            if region:
+                yield start, reduce(Statistics.merge, region)
+            region = []
+            value = _brief(hex_text(plan.format.from_bits(segment.start >> plan.pair_bits)))
+            start = value if segment.landmark == "NaN" else f"{value}  {segment.landmark}".rstrip()
+        region.append(figures)
+    if region:
+        yield start, reduce(Statistics.merge, region)
+
+
+def _cells(sweep: Sweep, name: str, figures: Statistics) -> list[Text]:
+    return [
+        Text(text)
+        for text in (
+            str(figures.points),
+            short(figures.max_ulp),
+            _brief(place(sweep.plan, figures.worst if figures.max_ulp else -1)),
+            short(figures.max_scaled_error) if name == "gradient" else "",
+            str(figures.misrounded),
+            str(figures.unfaithful),
+            str(figures.nonfinite_mismatch),
+            str(figures.zero_sign_mismatch),
+        )
+    ]
+
+
+def _brief(text: str) -> str:
+    """Hexadecimal floats without the zeros that end their fractions."""
+    return re.sub(r"\.?0+(?=p)", "", text)
+
+
+class _RateColumn(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        return Text("" if task.speed is None else f"{task.speed / 1e6:.1f} M points/s")
+
+
+class _Bar:
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._task = bar.add_task("")
+
+    def begin(self, points: int, done: int) -> None:
+        self._bar.reset(self._task, total=points, completed=done)
+
+    def advance(self, points: int) -> None:
+        self._bar.advance(self._task, points)
+
+    def notice(self, text: str) -> None:
+        self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+class _Lines(Silent):
+    def notice(self, text: str) -> None:
+        print(text, file=sys.stderr)
+
+
+@contextmanager
+def watching() -> Iterator[Watch]:
+    """Progress with rate and time left on stderr, if that is a terminal; elsewhere only notices."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    columns = (BarColumn(), TaskProgressColumn(), _RateColumn(), TimeRemainingColumn())
+    with Progress(
+        TextColumn("sweep"), *columns, console=Console(stderr=True), transient=True
+    ) as bar:
+        yield _Bar(bar)
