@@ -63,6 +63,11 @@ def explain_case(
             f"the case has {len(case.inputs)} inputs and {len(case.weights)} weights, which fits a "
             f"tanh-gradient; {subject.name} is of kind {subject.kind}; say --as tanh-gradient"
         )
+    if subject.kind is Kind.TANH_GRADIENT and case.weights:
+        raise UsageError(
+            f"the case has weights, which fits a neuron; {subject.name} is of kind {subject.kind}, "
+            "and a tanh-gradient takes none; name a neuron or an activation"
+        )
     (plan,) = make_plans(
         [(name, subject)],
         dtypes=[case.dtype],

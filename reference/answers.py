@@ -60,6 +60,13 @@ class Judgement(NamedTuple):
     escalated: int
 
 
+class ActivationJudgement(NamedTuple):
+    """tanh(x) and sech^2(x): the one-input neuron with weight 1, bias 0, upstream gradient 1."""
+
+    output: Judgement
+    gradient: Judgement
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
     """The exact values of one quantity, one an element of an array of `shape`.

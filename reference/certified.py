@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from reference import certified_curves as curves
 from reference import certified_gradient as raw
-from reference.answers import BLOCK, Answers, Judgement, Rounded
+from reference.answers import BLOCK, ActivationJudgement, Answers, Judgement, Rounded
 from reference.carriers import (
     Carried,
     bit_patterns,
@@ -45,11 +45,7 @@ from reference.carriers import (
 )
 from reference.certified_preactivation import Preactivations, preactivations
 from reference.certified_rounding import TanhSech2, rounded_tanh_sech2
-from reference.certified_sweep import (
-    ActivationJudgement,
-    ActivationSweep,
-    TanhGradientSweep,
-)
+from reference.certified_sweep import ActivationSweep, TanhGradientSweep
 from reference.enclosures import (
     Enclosures,
     concatenate,

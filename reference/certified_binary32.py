@@ -29,14 +29,11 @@ CURVE_UNITS: Final = 1 << 11
 GRADIENT_UNITS: Final = 1 << 2
 
 BELOW_ONE: Final = 1.0 - 2.0**-53
-_LOW_BITS: Final = np.int64((1 << 29) - 1)
-_TIE: Final = 1 << 28
 _EXPONENT: Final = np.int64(0x7FF << 52)
 #: Minus the exponent bits of v this is 1/ulp(v) in binary32; modulo 2^64, as the subtraction is.
 _INVERSE_ULP: Final = np.int64(((2 * 1023 + 23) << 52) - (1 << 64))
 _LEAST_EXPONENT: Final = np.int64((1023 - 126) << 52)
 _SIGN32: Final = np.int32(-(1 << 31))
-MAGNITUDE32: Final = np.int32((1 << 31) - 1)
 _FRACTION32: Final = np.int32((1 << 23) - 1)
 
 
@@ -45,7 +42,6 @@ def bits32(value: float) -> int:
 
 
 LEAST_NORMAL: Final = bits32(2.0**-126)
-INFINITY: Final = bits32(float("inf"))
 
 
 class Signs(NamedTuple):
@@ -67,14 +63,13 @@ class Lanes:
     """Scratch in which one quantity of a block is compared with a binary64 value of it."""
 
     def __init__(self, block: int) -> None:
+        self._ulps, self._wide, whole = staggered(3, block)
+        self._whole = whole.view(np.int64)
         self._rounded = np.empty(block, np.float32)
-        self._ulps = np.empty(block)
         self._misrounded = np.empty(block, np.bool_)
         self._unfaithful = np.empty(block, np.bool_)
         self._computed = np.empty(block, np.int32)
         self._half = np.empty(block, np.int32)
-        self._wide = np.empty(block)
-        self._whole = np.empty(block, np.int64)
         self._open = np.empty(block, np.bool_)
         self._flag = np.empty(block, np.bool_)
 
@@ -102,7 +97,9 @@ class Lanes:
         whole, half, result = self._whole[:n], self._half[:n], self._computed[:n]
         open_, flag = self._open[:n], self._flag[:n]
         np.copyto(rounded, value, casting="same_kind")
-        mark_ties(value, units, subnormal, rounded, whole, wide, half.view(np.float32), open_)
+        narrow = half.view(np.float32)
+        if not mark_ties(value, units, subnormal, rounded, whole, wide, narrow, open_):
+            open_[:] = False
         patterns = rounded.view(np.int32)
         np.bitwise_and(patterns, _FRACTION32, out=half)
         np.equal(half, 0, out=flag)
@@ -166,20 +163,43 @@ def mark_ties(
     wide: Float64,
     narrow: npt.NDArray[np.float32],
     out: Bool,
-) -> None:
+) -> bool:
     """Mark in `out` where binary64 values within `units` units may round otherwise in binary32.
 
-    A normal result is a tie where the 29 bits that it drops are 2^28. Subnormal results drop more:
-    there both ends of value (1 +- units 2^-52) must round alike. The other arrays are scratch.
+    Returns whether any is marked, and leaves `out` as it is if none is. A normal result is a tie
+    where the 29 bits that it drops are 2^28; moved to the top of a word, where that is the sign
+    bit, ties are next to the extremes of its range. Subnormal results drop more: there both ends of
+    value (1 +- units 2^-52) must round alike. The other arrays are scratch.
     """
-    np.add(value.view(np.int64), units - _TIE, out=whole)
-    np.bitwise_and(whole, _LOW_BITS, out=whole)
-    np.less_equal(whole, 2 * units, out=out)
+    np.left_shift(value.view(np.int64), 35, out=whole)
+    reach = (1 << 63) - (units << 35)
+    found = bool(whole.max() >= reach or whole.min() <= -reach)
+    if found:
+        np.greater_equal(whole, reach, out=out)
+        out |= whole <= -reach
     if subnormal:
+        if not found:
+            out[:] = False
         for end in (1.0 - units * 2.0**-52, 1.0 + units * 2.0**-52):
             np.multiply(value, end, out=wide)
             np.copyto(narrow, wide, casting="same_kind")
             np.logical_or(out, narrow != rounded, out=out)
+        return True
+    return found
+
+
+def minus_twice(x: Carried, out: Float64, narrow: npt.NDArray[np.float32]) -> float:
+    """-2|x|, at least -700, in `out`; returns the least of them before that, NaN if there is one.
+
+    The first steps are exact in binary32, where they cost half as much.
+    """
+    np.bitwise_or(x.view(np.int32), _SIGN32, out=narrow.view(np.int32))
+    np.multiply(narrow, np.float32(2.0), out=narrow)
+    least = float(narrow.min())
+    if not least >= -700.0:
+        np.maximum(narrow, np.float32(-700.0), out=narrow)
+    np.copyto(out, narrow)
+    return least
 
 
 @cache
@@ -187,7 +207,7 @@ def require_accurate_numpy() -> None:
     """Raise RuntimeError if numpy's tanh and exp are worse than the bound allows, by a factor 8."""
     x = np.concatenate([np.geomspace(2.0**-40, 300.0, 6000), np.linspace(0.01, 45.0, 6000)])
     with np.errstate(all="ignore"):
-        found = np.tanh(x), slope_of(x, np.empty_like(x), np.empty_like(x))
+        found = np.tanh(x), slope_of(-2.0 * x, np.empty_like(x))
         for name, value, proved in zip(("tanh", "exp"), found, curves.tanh_sech2(x), strict=True):
             exponent = np.maximum(proved.scale, -1000)
             off = np.abs(np.ldexp(value, -exponent.astype(np.intc)) / proved.head - 1.0)
@@ -198,12 +218,21 @@ def require_accurate_numpy() -> None:
                 )
 
 
-def slope_of(magnitude: Float64, out: Float64, scratch: Float64) -> Float64:
-    """4t/(1+t)^2 with t = exp(-2|x|), |x| limited to 350 so that t stays normal."""
-    np.multiply(magnitude, -2.0, out=out)
-    np.maximum(out, -700.0, out=out)
-    np.exp(out, out=out)
-    np.add(out, 1.0, out=scratch)
+def slope_of(argument: Float64, scratch: Float64) -> Float64:
+    """4t/(1+t)^2 = t/(t/2 + 1/2)^2 in place of -2|x| >= -700, with t = exp(-2|x|)."""
+    np.exp(argument, out=argument)
+    np.multiply(argument, 0.5, out=scratch)
+    np.add(scratch, 0.5, out=scratch)
     np.square(scratch, out=scratch)
-    np.divide(out, scratch, out=out)
-    return np.multiply(out, 4.0, out=out)
+    return np.divide(argument, scratch, out=argument)
+
+
+def staggered(count: int, block: int) -> list[Float64]:
+    """`count` arrays of `block` numbers, no two of which are a multiple of 4 KiB apart.
+
+    A processor that takes the low 12 bits of two addresses for all of them makes loads wait for
+    unrelated stores; arrays from the allocator, page by page, are all alike in those bits.
+    """
+    stride = -(-block // 512) * 512 + 72
+    room = np.empty(count * stride)
+    return [room[i * stride : i * stride + block] for i in range(count)]

@@ -27,21 +27,22 @@ from mpmath import libmp
 from reference.doubledouble import (
     Float64,
     Pair,
-    divide,
     fast_two_sum,
-    two_product,
-    two_square,
+    quotient,
+    split,
+    two_product_of_split,
+    two_square_of_split,
     two_sum,
 )
 from reference.enclosures import Enclosures, Int64, enclose, power_of_two, significand
 
-_TABLE_BITS: Final = 12
-_N: Final = 1 << _TABLE_BITS
+TABLE_BITS: Final = 12
+N: Final = 1 << TABLE_BITS
 
 #: Below it the series, whose error is relative to a^2; above it exp, whose error is absolute.
 SMALL: Final = 2.0**-9
 #: Below it t > 1/2 (exp(-0.68) = 0.5066) and K = 0.
-_MIDDLE: Final = 0.34
+MIDDLE: Final = 0.34
 #: Beyond it sech^2 < 2^-3400: times any two binary64 numbers less than 2^-1352, far below the
 #: smallest subnormal.
 _FAR: Final = 1200.0
@@ -127,8 +128,8 @@ def _by_range(a: Float64, low: Float64) -> Pairs:
     """Each range of arguments through its own formulas; a block within one range is not copied."""
     ranges = (
         (a < SMALL, _small),
-        ((a >= SMALL) & (a < _MIDDLE), _middle),
-        (a >= _MIDDLE, _large),
+        ((a >= SMALL) & (a < MIDDLE), _middle),
+        (a >= MIDDLE, _large),
     )
     tanh = _empty(a.size)
     sech2 = _empty(a.size)
@@ -153,24 +154,17 @@ def _empty(size: int) -> Enclosures:
 
 
 def _small(a: Float64, low: Float64) -> Pairs:
-    """0 < a < 2^-9, z = a^2: both Taylor series alternate with falling terms, so what is left out
-    is under the first term left out.
+    """0 < a < 2^-9, in the units of a's binade for tanh; see `series`.
 
-        tanh a   = a (1 - z/3 + 2z^2/15 - 17z^3/315 + 62z^4/2835 - [1382z^5/155925 < 2^-97])
-        sech^2 a = 1 - z + 2z^2/3 - 17z^3/45 + 62z^4/315 - [1382z^5/14175 < 2^-93]
-
-    Rounding z, the polynomial (whose first coefficient dominates) and their product: 4u of the
-    result at most, and 2^-50 = 8u is allowed. `low` is added to a itself; its part in the other
+    The series allow 2^-50 of what they return. `low` is added to a itself; its part in the other
     terms is a^2 low <= 2^-18 low for tanh and 2 a low <= 2u z for sech^2.
     """
     m, exponent = significand(a)
     correction = np.ldexp(low, -exponent.astype(np.intc))
-    z = a * a
-    w = z * (-1 / 3 + z * (2 / 15 + z * (-17 / 315 + z * (62 / 2835))))
+    w, loss = series(a)
     tail = correction + m * w
     radius = (m * -w) * 2.0**-50 + np.abs(correction) * 2.0**-17
-    loss = -z * (1.0 + z * (-2 / 3 + z * (17 / 45 + z * (-62 / 315))))
-    loss_radius = z * 2.0**-50
+    loss_radius = loss * -(2.0**-49)
     tiny = a < 2.0**-100
     if tiny.any():
         # Losses under 2^-200 of the value, which may underflow: an open interval (-2^-200, 0).
@@ -179,7 +173,7 @@ def _small(a: Float64, low: Float64) -> Pairs:
         loss = np.where(tiny, -(2.0**-201), loss)
         loss_radius = np.where(tiny, 2.0**-201, loss_radius)
     head, tail = fast_two_sum(m, tail)
-    one, loss = fast_two_sum(np.ones_like(a), loss)
+    one, loss = fast_two_sum(1.0, loss)
     kind = np.ones_like(a)
     return Pairs(
         enclose(head, tail, radius, exponent, kind),
@@ -187,11 +181,28 @@ def _small(a: Float64, low: Float64) -> Pairs:
     )
 
 
+def series(a: Float64) -> Pair:
+    """tanh(a)/a - 1 and sech^2(a) - 1 for 0 < a < 2^-9, each within 2^-50 of itself.
+
+    Both Taylor series in z = a^2 alternate with falling terms, so what is left out is under the
+    first term left out (in brackets):
+
+        tanh(a)/a = 1 - z/3 + 2z^2/15 - 17z^3/315 + 62z^4/2835 - [1382z^5/155925 < 2^-97]
+        sech^2(a) = 1 - z + 2z^2/3 - 17z^3/45 + 62z^4/315 - [1382z^5/14175 < 2^-93]
+
+    Rounding z, the polynomial (whose first coefficient dominates) and their product is at most 4u,
+    half of what is allowed.
+    """
+    z = a * a
+    w = z * (-1 / 3 + z * (2 / 15 + z * (-17 / 315 + z * (62 / 2835))))
+    loss = -z * (1.0 + z * (-2 / 3 + z * (17 / 45 + z * (-62 / 315))))
+    return w, loss
+
+
 class _Exponential(NamedTuple):
     """exp(-2a) = 2^-K (table + linear + rest), the sum within 2^-78 and in (0.4999, 1.0001).
 
-    table has 26 bits, table + linear and 1 - table are exact or exactly splittable sums;
-    |linear| < 2^-13.5, |rest| < 2^-26.
+    table has 26 bits, so that 1 - table is exact; |linear| < 2^-13.5, |rest| < 2^-26.
     """
 
     table: Float64
@@ -204,9 +215,11 @@ def _exponential(a: Float64, low: Float64) -> _Exponential:
     """For 2^-9 <= a <= 1200, |low| <= u a.
 
     k = rint(2a/c) < 2^24. C1 and C2 have 29 bits, so k C1 and k C2 are exact. 2a - k C1 is exact
-    (Sterbenz; k >= 23). c - C1 - C2 - C3 < 2^-120, times k 2^-96. |r| <= c/2 + 2^-40 < 2^-13.5, of
-    which `r_high` is a multiple of 2^-39 (26 bits, so that its square and its product with a 26-bit
-    table entry are exact) and |r_low| <= 2^-40 + 2u a < 2^-39.5, rounded by 2^-92 in all.
+    (Sterbenz; k >= 23). c - C1 - C2 - C3 < 2^-120, times k 2^-96. |r| <= c/2 + 2^-40 < 2^-13.5.
+    `r_high` is r rounded to a multiple of 2^-39: 26 bits, so that its square and its product with a
+    26-bit table entry are exact. (2a - k C1) - r_high and then k C2 off it are exact, too: all are
+    multiples of 2^-71, the first less than 2^-17, the second less than 2^-39. k C3 < 2^-47 and
+    2 low <= 2u a round the rest of r, |r_low| < 2^-39.5, by 2^-92 at most.
 
     exp(-r) - 1 = -r_high + r_high^2/2 + s with
         s = r_low (r_high + r_low/2 - 1) - r^3/6 + r^4/24 - r^5/120:
@@ -216,29 +229,36 @@ def _exponential(a: Float64, low: Float64) -> _Exponential:
     whose bracket is < 2^-26, so its last rounding loses at most 2^-80 and its parts 2^-80 more.
     Together < 2^-81 + 2^-80 + 2^-80 + 2^-89 < 2^-78.6.
     """
-    k = np.rint(a * (2 * _N / _LN2))
-    reduced = (a + a) - k * _C1
-    r, error = two_sum(reduced, k * -_C2)
-    r_high = (r + _TO_GRID) - _TO_GRID
-    r_low = (r - r_high) + (error + ((low + low) - k * _C3))
+    k = np.rint(a * (2 * N / LN2))
+    reduced = (a + a) - k * C1
+    second = k * C2
+    r_high = ((reduced - second) + TO_GRID) - TO_GRID
+    r_low = ((reduced - r_high) - second) + ((low + low) - k * C3)
     steps = k.astype(np.int64)
-    row = steps & (_N - 1)
-    table, remainder = _table()
-    entry = table[row]
-    left_over = remainder[row]
-    full = r_high + r_low
-    cube = (full * full) * full
-    s = r_low * ((r_high - 1.0) + 0.5 * r_low) + cube * (
-        -1 / 6 + full * (1 / 24 - full * (1 / 120))
-    )
-    quadratic = 0.5 * (r_high * r_high) + s
+    row = steps & (N - 1)
+    entries, remainders = table()
+    entry = entries[row]
+    left_over = remainders[row]
+    r = r_high + r_low
+    cube = (r * r) * r
+    s = r_low * ((r_high - 1.0) + 0.5 * r_low) + cube * (-1 / 6 + r * (1 / 24 - r * (1 / 120)))
+    quadratic = (0.5 * r_high) * r_high + s
     rest = left_over + ((entry + left_over) * quadratic - left_over * r_high)
-    return _Exponential(entry, -(entry * r_high), rest, steps >> _TABLE_BITS)
+    return _Exponential(entry, -(entry * r_high), rest, steps >> TABLE_BITS)
 
 
 def _middle(a: Float64, low: Float64) -> Pairs:
-    """2^-9 <= a < 0.34, where K = 0. n = 1 - t >= 0.0038, within 2^-78.6 + 2^-80 < 2^-78;
-    d = 2 - n has the same error and is > 1.5.
+    """2^-9 <= a < 0.34: both within 2^-78, see `_middle_values`."""
+    tanh, sech2 = _middle_values(a, low)
+    radius = np.full_like(a, 2.0**-78)
+    scale = np.zeros(a.shape, np.int64)
+    kind = np.ones_like(a)
+    return Pairs(enclose(*tanh, radius, scale, kind), enclose(*sech2, radius, scale, kind))
+
+
+def _middle_values(a: Float64, low: Float64) -> tuple[Pair, Pair]:
+    """tanh and sech^2 where K = 0. n = 1 - t >= 0.0038, within 2^-78.6 + 2^-80 < 2^-78; d = 2 - n
+    has the same error and is > 1.5.
 
     |d(n/d)| <= (1 + tanh) |dn| / d < 0.9 |dn| < 2^-78; the division and sums add 2^-100. sech^2 =
     1 - tanh^2: 2 tanh |d tanh| < 2^-78 and a few 2^-104.
@@ -246,59 +266,58 @@ def _middle(a: Float64, low: Float64) -> Pairs:
     table, linear, rest, _ = _exponential(a, low)
     high, error = two_sum(1.0 - table, -linear)
     numerator = fast_two_sum(high, error - rest)
-    denominator = _minus(2.0, numerator)
-    tanh = divide(numerator, denominator)
-    p, e = two_square(tanh[0])
-    sech2 = _minus(1.0, (p, e + (tanh[0] + tanh[0]) * tanh[1]))
-    radius = np.full_like(a, 2.0**-78)
-    scale = np.zeros(a.shape, np.int64)
-    kind = np.ones_like(a)
-    return Pairs(
-        enclose(*tanh, radius, scale, kind), enclose(*fast_two_sum(*sech2), radius, scale, kind)
-    )
+    q, q_parts, correction = quotient(numerator, _minus(2.0, numerator))
+    p, e = two_square_of_split(q, q_parts)
+    sech2 = _minus(1.0, (p, e + (q + q) * correction))
+    return fast_two_sum(q, correction), fast_two_sum(*sech2)
 
 
 def _large(a: Float64, low: Float64) -> Pairs:
-    """0.34 <= a. t = 2^-K t', t' within a relative 2^-77.6; q' = 2^K q = t'/(1 + t) within 2^-77.5.
+    """0.34 <= a, beyond `_FAR` with sech^2 only bounded; see `_large_values`."""
+    far = a > _FAR
+    any_far = bool(far.any())
+    if any_far:
+        a, low = np.minimum(a, _FAR), np.where(far, 0.0, low)
+    tanh, sech2, shift = _large_values(a, low)
+    slope_radius = sech2[0] * 2.0**-77
+    slope_scale = 2 - shift
+    # 2q = 1 - tanh.
+    tanh_radius = ((1.0 - tanh[0]) - tanh[1]) * 2.0**-77 + np.abs(tanh[1]) * 2.0**-52
+    saturated = shift >= _SATURATED
+    if saturated.any():
+        # 0 < 1 - tanh < 2q' 2^-300 for every larger K: an open interval below 1.
+        tanh_radius[saturated] = -tanh[1][saturated]
+    if any_far:
+        for array, value in ((sech2[0], 1.0), (sech2[1], 0.0), (slope_radius, 1.0)):
+            array[far] = value
+        slope_scale[far] = _FAR_SCALE
+    kind = np.ones_like(a)
+    return Pairs(
+        enclose(*tanh, tanh_radius, np.zeros_like(shift), kind),
+        enclose(*sech2, slope_radius, slope_scale, kind),
+    )
+
+
+def _large_values(a: Float64, low: Float64) -> tuple[Pair, Pair, Int64]:
+    """tanh, 2^(K - 2) sech^2 and K. t = 2^-K t', t' within a relative 2^-77.6; q' = 2^K q =
+    t'/(1 + t) within 2^-77.5; K limited to `_SATURATED` where t stands beside 1.
 
     sech^2 = 4q(1 - q): its relative error is (1 - 2q)/(1 - q) < 1 times that of q, and 2^-101.
     tanh = 1 - 2q: error 2q 2^-77.5, and u times the low part for its last rounding.
     """
-    far = a > _FAR
-    any_far = bool(far.any())
-    table, linear, rest, shift = _exponential(
-        np.minimum(a, _FAR), np.where(far, 0.0, low) if any_far else low
-    )
+    table, linear, rest, shift = _exponential(a, low)
     high, error = fast_two_sum(table, linear)
     t_high, t_low = fast_two_sum(high, error + rest)
     down = power_of_two(-np.minimum(shift, _SATURATED))
-    d_high, d_low = fast_two_sum(np.ones_like(a), t_high * down)
-    q_high, q_low = divide((t_high, t_low), (d_high, d_low + t_low * down))
-    complement = _minus(1.0, (q_high * down, q_low * down))
-    p, e = two_product(q_high, complement[0])
-    slope_high, slope_low = fast_two_sum(p, e + (q_high * complement[1] + q_low * complement[0]))
-    slope_radius = slope_high * 2.0**-77
-    slope_scale = 2 - shift
-    twice = down + down
-    tanh_high, tanh_low = fast_two_sum(np.ones_like(a), q_high * -twice)
-    tanh_high, tanh_low = fast_two_sum(tanh_high, tanh_low - q_low * twice)
-    tanh_radius = (q_high * twice) * 2.0**-77 + np.abs(tanh_low) * 2.0**-52
-    saturated = shift >= _SATURATED
-    if saturated.any():
-        # 0 < 1 - tanh < 2q' 2^-300 for every larger K: an open interval below 1.
-        tanh_radius[saturated] = -tanh_low[saturated]
-    if any_far:
-        slope_high[far], slope_low[far], slope_radius[far], slope_scale[far] = (
-            1.0,
-            0.0,
-            1.0,
-            _FAR_SCALE,
-        )
-    kind = np.ones_like(a)
-    return Pairs(
-        enclose(tanh_high, tanh_low, tanh_radius, np.zeros_like(shift), kind),
-        enclose(slope_high, slope_low, slope_radius, slope_scale, kind),
-    )
+    d_high, d_low = fast_two_sum(1.0, t_high * down)
+    q, q_parts, correction = quotient((t_high, t_low), (d_high, d_low + t_low * down))
+    high, low = q * down, correction * down
+    complement, complement_low = _minus(1.0, (high, low))
+    p, e = two_product_of_split(q, q_parts, complement, split(complement))
+    sech2 = fast_two_sum(p, e + (q * complement_low + correction * complement))
+    one_high, one_low = fast_two_sum(1.0, high * -2.0)
+    tanh = fast_two_sum(one_high, one_low - 2.0 * low)
+    return tanh, sech2, shift
 
 
 def _minus(constant: float, pair: Pair) -> Pair:
@@ -308,7 +327,7 @@ def _minus(constant: float, pair: Pair) -> Pair:
 
 
 @lru_cache(maxsize=1)
-def _table() -> Pair:
+def table() -> Pair:
     """T_j = 2^(-j/N) as 26-bit numbers and binary64 remainders.
 
     In fixed point of 200 bits: N-th root by integer square roots, powers by truncated products;
@@ -316,12 +335,12 @@ def _table() -> Pair:
     """
     bits = 200
     root = 1 << (bits - 1)
-    for _ in range(_TABLE_BITS):
+    for _ in range(TABLE_BITS):
         root = isqrt(root << bits)
     entry = 1 << bits
-    high = np.empty(_N)
-    low = np.empty(_N)
-    for j in range(_N):
+    high = np.empty(N)
+    low = np.empty(N)
+    for j in range(N):
         kept = (entry + (1 << (bits - 27))) >> (bits - 26)
         high[j] = kept * 2.0**-26
         low[j] = (entry - (kept << (bits - 26))) / (1 << bits)
@@ -332,8 +351,8 @@ def _table() -> Pair:
 def _reduction_constants() -> tuple[float, float, float, float]:
     """ln 2, and c = ln2/N = C1 + C2 + C3 with 29, 29 and 53 bits."""
     bits = 200
-    c = int(libmp.ln2_fixed(bits)) << 3  # c in units of 2^-(bits + 3 + _TABLE_BITS)
-    unit = bits + 3 + _TABLE_BITS
+    c = int(libmp.ln2_fixed(bits)) << 3  # c in units of 2^-(bits + 3 + TABLE_BITS)
+    unit = bits + 3 + TABLE_BITS
     ln2 = c / (1 << (bits + 3))
     parts = []
     for width in (29, 29):
@@ -344,6 +363,6 @@ def _reduction_constants() -> tuple[float, float, float, float]:
     return ln2, parts[0], parts[1], c / (1 << unit)
 
 
-_LN2, _C1, _C2, _C3 = _reduction_constants()
+LN2, C1, C2, C3 = _reduction_constants()
 #: Adding and subtracting it rounds to multiples of 2^-39.
-_TO_GRID = 1.5 * 2.0**13
+TO_GRID = 1.5 * 2.0**13

@@ -10,14 +10,25 @@ import numpy.typing as npt
 from reference import certified_curves as curves
 from reference.answers import BLOCK, round_block
 from reference.carriers import Carried, carried, carrier, require_ieee, widened
-from reference.certified_binary32 import CURVE_UNITS, mark_ties, require_accurate_numpy, slope_of
+from reference.certified_binary32 import (
+    CURVE_UNITS,
+    mark_ties,
+    minus_twice,
+    require_accurate_numpy,
+    slope_of,
+    staggered,
+)
+from reference.certified_binary64 import round_pair, within_range
+from reference.certified_pairs import parts
 from reference.exact import exact
-from reference.formats import BINARY32, Format
+from reference.formats import BINARY32, BINARY64, Format
 from reference.neuron import sech2 as exact_sech2
 from reference.neuron import tanh as exact_tanh
 
 #: Elements a block: 128 KiB an array of binary64.
 _FAST_BLOCK: Final = 16384
+#: Elements whose open lanes are settled together, in binary64.
+_WIDE_BLOCK: Final = 1 << 16
 
 
 class TanhSech2(NamedTuple):
@@ -44,6 +55,10 @@ def rounded_tanh_sech2(x: npt.ArrayLike, *, format: Format) -> TanhSech2:
         for start in range(0, flat.size, _FAST_BLOCK):
             block = slice(start, start + _FAST_BLOCK)
             escalated += rounder.round(flat[block], tanh[block], sech2[block])
+    elif format == BINARY64:
+        for start in range(0, flat.size, _WIDE_BLOCK):
+            block = slice(start, start + _WIDE_BLOCK)
+            escalated += _round_binary64(flat[block], tanh[block], sech2[block])
     else:
         for start in range(0, flat.size, BLOCK):
             block = slice(start, start + BLOCK)
@@ -56,8 +71,8 @@ class _Rounder:
     """Scratch for `rounded_tanh_sech2` in binary32."""
 
     def __init__(self, block: int) -> None:
-        self._x, self._slope, self._wide = np.empty(block), np.empty(block), np.empty(block)
-        self._whole = np.empty(block, np.int64)
+        self._x, self._slope, self._wide, whole = staggered(4, block)
+        self._whole = whole.view(np.int64)
         self._narrow = np.empty(block, np.float32)
         self._open, self._flag = np.empty(block, np.bool_), np.empty(block, np.bool_)
 
@@ -72,22 +87,44 @@ class _Rounder:
         whole, narrow = self._whole[:n], self._narrow[:n]
         open_, flag = self._open[:n], self._flag[:n]
         with np.errstate(all="ignore"):
+            # sech^2(42) is normal with room to spare; NaN compares false and takes the longer way.
+            subnormal = not minus_twice(x, slope, narrow) >= -84.0
+            slope_of(slope, scratch)
             np.copyto(wide, x)
-            np.abs(wide, out=slope)
-            # NaN compares false, and takes the longer way.
-            subnormal = not slope.max() <= 42.0
-            slope_of(slope, slope, scratch)
-            value = np.tanh(wide, out=wide)
-            np.copyto(tanh, value, casting="same_kind")
+            np.tanh(wide, out=wide)
+            np.copyto(tanh, wide, casting="same_kind")
             np.copyto(sech2, slope, casting="same_kind")
-            mark_ties(value, CURVE_UNITS, False, tanh, whole, scratch, narrow, open_)
-            mark_ties(slope, CURVE_UNITS, subnormal, sech2, whole, scratch, narrow, flag)
-            np.logical_or(open_, flag, out=open_)
-        if not open_.any():
+            first = mark_ties(wide, CURVE_UNITS, False, tanh, whole, scratch, narrow, open_)
+            second = mark_ties(slope, CURVE_UNITS, subnormal, sech2, whole, scratch, narrow, flag)
+        if not (first or second):
             return 0
-        lanes = np.flatnonzero(open_)
+        marked = [lanes for found, lanes in ((first, open_), (second, flag)) if found]
+        lanes = np.flatnonzero(np.logical_or.reduce(marked))
+        if not lanes.size:
+            return 0
         tanh[lanes], sech2[lanes], escalated = _round_pair(x[lanes], BINARY32)
         return escalated
+
+
+def _round_binary64(x: Carried, tanh: Carried, sech2: Carried) -> int:
+    """Fill `tanh` and `sech2`; return how many elements were escalated."""
+    open_ = np.empty(x.size, np.bool_)
+    with np.errstate(all="ignore"):
+        magnitude, outside = within_range(np.abs(x, dtype=np.float64))
+        for index, values in parts(magnitude):
+            tanh[index], first = round_pair(values.tanh, values.tanh_slack)
+            sech2[index], second = round_pair(values.sech2, values.sech2_slack)
+            open_[index] = first | second
+        np.copysign(tanh, x, out=tanh)
+    if outside is not None:
+        open_ |= outside
+    lanes = np.flatnonzero(open_)
+    escalated = 0
+    for start in range(0, lanes.size, BLOCK):
+        some = lanes[start : start + BLOCK]
+        tanh[some], sech2[some], count = _round_pair(x[some], BINARY64)
+        escalated += count
+    return escalated
 
 
 def _round_pair(x: Carried, format: Format) -> tuple[Carried, Carried, int]:

@@ -7,30 +7,34 @@ at once.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from reference import certified_curves as curves
-from reference.answers import Judgement, judge_block
+from reference.answers import ActivationJudgement, Judgement, judge_block
 from reference.carriers import Carried, carried, require_ieee, widened
+from reference.certified_alike import Alike
 from reference.certified_binary32 import (
     BELOW_ONE,
     CURVE_UNITS,
     GRADIENT_UNITS,
-    INFINITY,
     LEAST_NORMAL,
-    MAGNITUDE32,
     Lanes,
     Signs,
     bits32,
+    minus_twice,
     require_accurate_numpy,
     signs_of,
     slope_of,
+    staggered,
 )
+from reference.certified_binary64 import Compared, compare, within_range
 from reference.certified_gradient import tanh_gradient as enclose_tanh_gradient
+from reference.certified_pairs import parts
+from reference.doubledouble import Float64
 from reference.exact import exact
-from reference.formats import BINARY32, Format
+from reference.formats import BINARY32, BINARY64, Format
 from reference.neuron import sech2 as exact_sech2
 from reference.neuron import tanh as exact_tanh
 from reference.neuron import tanh_gradient as exact_tanh_gradient
@@ -38,21 +42,8 @@ from reference.neuron import tanh_gradient as exact_tanh_gradient
 #: Elements a block: 128 KiB an array of binary64.
 SWEEP_BLOCK: Final = 16384
 
-#: |x| < 2^-16: tanh x is within 2^-33.5 of x and sech^2 within 2^-32 of 1, under 2^-7.9 ulps.
-_TINY: Final = bits32(2.0**-16)
-#: |x| >= 60: tanh rounds to 1 and sech^2 < 2^-171 to 0, both within 2^-22 ulps.
-_SATURATED: Final = bits32(60.0)
 #: sech^2(42) = 2^-119.2: up to here sech^2 is normal with room to spare.
-NORMAL_SLOPE: Final = bits32(42.0)
-#: |y| >= 2^64: y^2 - 1 rounds to infinity: 2^128 - 1 is beyond the threshold 2^128 - 2^103.
-OVERFLOWING: Final = bits32(2.0**64)
-
-
-class ActivationJudgement(NamedTuple):
-    """tanh(x) and sech^2(x): the one-input neuron with weight 1, bias 0, upstream gradient 1."""
-
-    output: Judgement
-    gradient: Judgement
+_NORMAL_SLOPE: Final = bits32(42.0)
 
 
 class ActivationSweep:
@@ -66,12 +57,13 @@ class ActivationSweep:
     def __init__(self, format: Format, block: int = SWEEP_BLOCK) -> None:
         self._format = format
         self._block = block
-        self._fast = format == BINARY32
-        if self._fast:
+        if format in (BINARY32, BINARY64):
+            self._alike = Alike(format, block)
+        if format == BINARY32:
             require_accurate_numpy()
-            self._x, self._slope, self._scratch = np.empty(block), np.empty(block), np.empty(block)
+            self._x, self._slope, self._scratch = staggered(3, block)
+            self._narrow = np.empty(block, np.float32)
             self._output, self._gradient = Lanes(block), Lanes(block)
-            self._alike = Alike(block)
 
     def judge(self, x: Carried, output: Carried, gradient: Carried) -> ActivationJudgement:
         """Set outputs against tanh(x) and gradients against sech^2(x).
@@ -92,32 +84,33 @@ class ActivationSweep:
             return self._judge(*arrays)
 
     def _judge(self, x: Carried, output: Carried, gradient: Carried) -> ActivationJudgement:
-        if not self._fast or not x.size:
+        if self._format not in (BINARY32, BINARY64) or not x.size:
             return _judge_activation(x, output, gradient, self._format)
-        patterns = x.view(np.int32) & MAGNITUDE32
-        least, greatest = int(patterns.min()), int(patterns.max())
-        signs = signs_of(x)
-        known = self._alike.activation(x, output, gradient, signs, least, greatest)
+        least, greatest = self._alike.extremes(x)
+        known = self._alike.activation(x, output, gradient, least, greatest)
         if known is not None:
             return known
-        if greatest >= INFINITY:
+        if greatest >= self._alike.thresholds.infinity:
             return _judge_activation(x, output, gradient, self._format)
-        return self._compare(x, output, gradient, signs, least, greatest)
+        if self._format == BINARY64:
+            return _compare_binary64(x, output, gradient)
+        return self._compare(x, output, gradient, least, greatest)
 
     def _compare(
         self,
         x: Carried,
         output: Carried,
         gradient: Carried,
-        signs: Signs | None,
         least: int,
         greatest: int,
     ) -> ActivationJudgement:
         n = x.size
+        signs = signs_of(x)
         magnitude, slope, scratch = self._x[:n], self._slope[:n], self._scratch[:n]
-        np.copyto(magnitude, x)
-        np.abs(magnitude, out=magnitude)
-        slope_of(magnitude, slope, scratch)
+        minus_twice(x, slope, self._narrow[:n])
+        # Half of it, exactly, but where it is limited: there tanh is 1 all the same.
+        np.multiply(slope, -0.5, out=magnitude)
+        slope_of(slope, scratch)
         np.minimum(slope, BELOW_ONE, out=slope)
         tanh = np.tanh(magnitude, out=magnitude)
         np.minimum(tanh, BELOW_ONE, out=tanh)
@@ -135,7 +128,7 @@ class ActivationSweep:
             None,
             units=CURVE_UNITS,
             below_one=True,
-            subnormal=greatest > NORMAL_SLOPE,
+            subnormal=greatest > _NORMAL_SLOPE,
         )
         if not least:
             # x = 0 is exact, and its sech^2 not below 1.
@@ -173,11 +166,11 @@ class TanhGradientSweep:
     def __init__(self, format: Format, block: int = SWEEP_BLOCK) -> None:
         self._format = format
         self._block = block
-        self._fast = format == BINARY32
-        if self._fast:
-            self._value, self._factor = np.empty(block), np.empty(block)
+        if format in (BINARY32, BINARY64):
+            self._alike = Alike(format, block)
+        if format == BINARY32:
+            self._value, self._factor = staggered(2, block)
             self._lanes = Lanes(block)
-            self._alike = Alike(block)
 
     def judge(
         self, y: Carried, gradient: Carried, upstream_gradient: Carried | None = None
@@ -196,15 +189,14 @@ class TanhGradientSweep:
             return self._judge(*arrays)
 
     def _judge(self, y: Carried, gradient: Carried, dy: Carried | None = None) -> Judgement:
-        if not self._fast or not y.size:
+        if self._format not in (BINARY32, BINARY64) or not y.size:
             return _judge_raw(y, gradient, dy, self._format)
-        patterns = y.view(np.int32) & MAGNITUDE32
-        least, greatest = int(patterns.min()), int(patterns.max())
+        least, greatest = self._alike.extremes(y)
         if dy is None:
             known = self._alike.raw(y, gradient, least, greatest)
             if known is not None:
                 return known
-        if greatest >= OVERFLOWING:
+        if self._format == BINARY64 or greatest >= self._alike.thresholds.overflowing:
             return _judge_raw(y, gradient, dy, self._format)
         return self._compare(y, gradient, dy)
 
@@ -239,63 +231,49 @@ class TanhGradientSweep:
         return self._lanes.judgement(n, escalated)
 
 
-class Alike:
-    """Answers for blocks on which every exact value rounds to the same and every result is that."""
+def _compare_binary64(x: Carried, output: Carried, gradient: Carried) -> ActivationJudgement:
+    """A block of finite binary64 numbers against pairs, the lanes left open against enclosures."""
+    size = x.size
+    argument = x.astype(np.float64)
+    magnitude, outside = within_range(np.abs(argument))
+    signs = np.copysign(1.0, argument) if np.signbit(argument).any() else None
+    whole = [
+        Compared(
+            np.empty(size),
+            np.empty(size),
+            *(np.empty(size, np.bool_) for _ in range(3)),
+        )
+        for _ in range(2)
+    ]
+    given = output.astype(np.float64), gradient.astype(np.float64)
+    for index, values in parts(magnitude):
+        sign = None if signs is None else signs[index]
+        tanh = compare(values.tanh, values.tanh_slack, given[0][index], sign)
+        sech2 = compare(values.sech2, values.sech2_slack, given[1][index], None)
+        for array, part in zip((*whole[0], *whole[1]), (*tanh, *sech2), strict=True):
+            array[index] = part
+    judgements = []
+    for quantity, found in enumerate(whole):
+        if outside is not None:
+            np.logical_or(found.open, outside, out=found.open)
+        lanes = np.flatnonzero(found.open)
+        escalated = 0
+        if lanes.size:
+            judged = _judge_lanes(quantity, argument[lanes], given[quantity][lanes])
+            found.rounded[lanes] = judged.rounded
+            found.ulps[lanes] = judged.ulps
+            found.misrounded[lanes] = judged.misrounded
+            found.unfaithful[lanes] = judged.unfaithful
+            escalated = judged.escalated
+        judgements.append(Judgement(*found[:4], escalated))
+    return ActivationJudgement(*judgements)
 
-    def __init__(self, block: int) -> None:
-        self._no_error = np.zeros(block)
-        self._no_size = np.full(block, np.nan)
-        self._no = np.zeros(block, np.bool_)
-        self._zero = np.zeros(block, np.float32)
-        self._one = np.ones(block, np.float32)
-        for array in (self._no_error, self._no_size, self._no, self._zero, self._one):
-            array.flags.writeable = False
 
-    def activation(
-        self,
-        x: Carried,
-        output: Carried,
-        gradient: Carried,
-        signs: Signs | None,
-        least: int,
-        greatest: int,
-    ) -> ActivationJudgement | None:
-        """The judgement of a block of tiny, saturated or NaN inputs without an error, else None."""
-        n = x.size
-        y, d = output.view(np.int32), gradient.view(np.int32)
-        if greatest < _TINY:
-            if np.array_equal(y, x.view(np.int32)) and (d == bits32(1.0)).all():
-                return ActivationJudgement(self._right(output), self._right(gradient))
-        elif least >= _SATURATED and greatest < INFINITY:
-            one = self._one[:n] if signs is None else np.copysign(self._one[:n], x)
-            if np.array_equal(y, one.view(np.int32)) and not d.any():
-                return ActivationJudgement(self._right(output), self._right(gradient))
-        elif least > INFINITY and np.isnan(output).all() and np.isnan(gradient).all():
-            return ActivationJudgement(self._nan(output), self._nan(gradient))
-        return None
-
-    def raw(self, y: Carried, gradient: Carried, least: int, greatest: int) -> Judgement | None:
-        """The judgement of a block of tiny, overflowing or NaN y without an error, else None.
-
-        The upstream gradient is 1.
-        """
-        if greatest < _TINY:
-            if (gradient == 1.0).all():
-                return self._right(gradient)
-        elif least >= OVERFLOWING and greatest <= INFINITY:
-            if greatest < INFINITY and (gradient == -np.inf).all():
-                return self._right(gradient)
-        elif least > INFINITY and np.isnan(gradient).all():
-            return self._nan(gradient)
-        return None
-
-    def _right(self, computed: Carried) -> Judgement:
-        n = computed.size
-        return Judgement(computed, self._no_error[:n], self._no[:n], self._no[:n], 0)
-
-    def _nan(self, computed: Carried) -> Judgement:
-        n = computed.size
-        return Judgement(computed, self._no_size[:n], self._no[:n], self._no[:n], 0)
+def _judge_lanes(quantity: int, x: Float64, computed: Float64) -> Judgement:
+    """Lanes left open: of tanh (quantity 0) or sech^2 (1)."""
+    real = (exact_tanh, exact_sech2)[quantity]
+    values = curves.tanh_sech2(x)[quantity]
+    return judge_block(values, computed, lambda i: real(exact(float(x[i]))), BINARY64)[0]
 
 
 def _judge_activation(

@@ -55,7 +55,12 @@ def two_product(a: Float64, b: Float64) -> Pair:
 
 def two_square(a: Float64) -> Pair:
     """(p, e) with p = fl(a * a) and p + e = a * a exactly."""
-    high, low = split(a)
+    return two_square_of_split(a, split(a))
+
+
+def two_square_of_split(a: Float64, parts: Pair) -> Pair:
+    """`two_square` of a number that is already split."""
+    high, low = parts
     p = a * a
     cross = high * low
     return p, ((high * high - p) + (cross + cross)) + low * low
@@ -68,17 +73,19 @@ def two_product_of_split(a: Float64, a_parts: Pair, b: Float64, b_parts: Pair) -
     return p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-def divide(numerator: Pair, denominator: Pair) -> Pair:
-    """numerator / denominator within a relative 2^-102, for normalised pairs (|low| <= u |high|).
+def quotient(numerator: Pair, denominator: Pair) -> tuple[Float64, Pair, Float64]:
+    """(q, split(q), correction) with q + correction = numerator / denominator within a relative
+    2^-101, for normalised pairs (|low| <= u |high|); |correction| < 2^-51 |q|.
 
     One step of long division. With q = fl(nh/dh), nh - q dh is exact: two_product gives q dh as
     p + e, and nh - p is exact by Sterbenz's lemma since p is nh within 2 ulps. What is left is the
     rounding of the remainder, at most 4 u |nh| in size, in four operations and a division: under
-    20 u^2 = 2^-101.7 of the quotient, with the second-order term of dl 2^-106 and the final sum.
+    20 u^2 = 2^-101.7 of the quotient, with the second-order term of dl 2^-106.
     """
     n_high, n_low = numerator
     d_high, d_low = denominator
     q = n_high / d_high
-    p, e = two_product(q, d_high)
+    parts = split(q)
+    p, e = two_product_of_split(q, parts, d_high, split(d_high))
     remainder = (((n_high - p) - e) + n_low) - q * d_low
-    return fast_two_sum(q, remainder / d_high)
+    return q, parts, remainder / d_high

@@ -44,6 +44,13 @@ class Arguments(NamedTuple):
         """Some of them."""
         return Arguments(self.x[start:stop], None if self.g is None else self.g[start:stop])
 
+    def joined(self, after: Arguments) -> Arguments:
+        """These and others after them."""
+        g = None
+        if self.g is not None and after.g is not None:
+            g = np.concatenate([self.g, after.g])
+        return Arguments(np.concatenate([self.x, after.x]), g)
+
 
 class Results(NamedTuple):
     """Bit patterns, shape (n,). What the kind does not return is None. `product` is d * x in the
@@ -54,6 +61,11 @@ class Results(NamedTuple):
     input_gradient: Bits | None = None
     weight_gradient: Bits | None = None
     product: Bits | None = None
+
+    def part(self, start: int, stop: int) -> Results:
+        """Some of them."""
+        parts = (bits if bits is None else bits[start:stop] for bits in self)
+        return Results(*parts)  # type: ignore[arg-type]
 
     def quantities(self) -> tuple[Bits, ...]:
         """Those that are judged, in the order of the plan."""

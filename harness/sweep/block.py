@@ -49,6 +49,8 @@ from harness.sweep.summary import Seconds, Summary
 #: Inputs in one call of the subject: enough that the call itself costs little, few enough for the
 #: second-level cache.
 _BATCH = 1 << 17
+#: Inputs behind a piece: more than a vector register or an unrolled loop takes.
+_BEHIND = 67
 
 
 def sweep_block(plan: Plan, block: Block) -> Summary:
@@ -142,22 +144,29 @@ class _Sweeper:
             return self._subject(given, offset=offset)
         except SubjectFailed as error:
             plan = self._plan
-            ends = (plan.key(at, side) for at in (start, start + len(given.x) - 1))
+            last_magnitude = min(start + len(given.x), self._block.stop) - 1
+            ends = (plan.key(at, side) for at in (start, last_magnitude))
             (x, *_), (last, *_) = map(plan.point, ends)
             raise SubjectFailed(
                 f"{plan.subject.name} failed between {hex_text(x)} and {hex_text(last)}: {error}"
             ) from error
 
     def _call_in_pieces(self, given: Arguments, start: int, side: int) -> Results:
-        """The results by two calls on arguments that lie one element further: each comes to lie in
-        another lane of a vector kernel, and some in the tails that kernels treat apart. One call
-        each where the subject takes no batches anyway."""
+        """The results by two calls on arguments that lie one element further, with more behind
+        them: each comes to lie in another lane of a vector kernel, what was in the tail that
+        kernels treat apart is no longer, and what was not is. No batch, no pieces."""
         if not self._plan.batched:
             return self._call(given, start, side)
+        size = len(given.x)
+        cut = size // 3 | 1
+        if cut >= size:
+            return self._call(given, start, side, offset=1)
+        upper = given.part(cut, size).joined(given.part(0, _BEHIND))
+        second = self._call(upper, start + cut, side, offset=1)
         return joined(
             [
-                self._call(given.part(lower, upper), start + lower, side, offset=1)
-                for lower, upper in _pieces(len(given.x))
+                self._call(given.part(0, cut), start, side, offset=1),
+                second.part(0, size - cut),
             ]
         )
 
@@ -330,9 +339,3 @@ def segments(plan: Plan) -> Segments:
     if plan.kind is Kind.TANH_GRADIENT:
         return segments_of_y(plan.format, plan.pair_bits)
     return segments_of_x(plan.format)
-
-
-def _pieces(size: int) -> list[tuple[int, int]]:
-    """Two pieces, the first of odd length, that make up `size` elements."""
-    cut = size // 3 | 1
-    return [(0, size)] if cut >= size else [(0, cut), (cut, size)]

@@ -277,7 +277,7 @@ CASES = (
         output="0x1p+0",
         gradient="0x1p-24",
         seen="Tencent/ncnn#6978",
-        remark="1.0439453 came out of a rational function whose float32 coefficients were cast to half",
+        remark="1.0439453: a rational function's float32 coefficients were cast to half",
     ),
     activation(
         "tiny-float16",
@@ -401,7 +401,7 @@ CASES = (
         weight_gradient=vector("0x1.ffffffffffffep-1", "0x0p+0"),
         bias_gradient=number("0x1.ffffffffffffep-2"),
         seen="a worked example that many tutorials port",
-        remark="g*(1 - y*y) gives a bias gradient one ulp high, and some ports round the bias to float32 first",
+        remark="g*(1 - y*y) is one ulp high, and some ports round the bias to float32 first",
     ),
     FieldCase(
         "golden-neuron-float32",
@@ -471,7 +471,7 @@ CASES = (
         weight_gradient=vector("0x1p+8", "0x1p+8"),
         bias_gradient=number("0x1p+0"),
         seen="of the kind of pytorch/pytorch#2391",
-        remark="both products overflow float16 and cancel exactly: multiplied and summed in float16 they give NaN",
+        remark="both products overflow float16 and cancel: summed in float16 they give NaN",
     ),
     FieldCase(
         "half-sum-overflow",
@@ -545,7 +545,7 @@ CASES = (
         weight_gradient=vector("0x1.ae28a2p+10", "-0x1.ae0dcp+10"),
         bias_gradient=number("0x1.ae0dcp-2"),
         seen="of the kind of pytorch/pytorch#59863",
-        remark="the terms are 2^24 times their sum: an error is to be judged against sum|w x|, not the sum",
+        remark="the terms are 2^24 times their sum, and the error is in proportion to the terms",
     ),
     FieldCase(
         "upstream-zero",

@@ -25,7 +25,7 @@ gmpy2 = pytest.importorskip("gmpy2", reason="gmpy2 (MPFR) is the judge; install 
 
 JUDGE = f"judged by {gmpy2.mpfr_version()} (gmpy2 {gmpy2.version()})"
 FULL_COUNT = 100_000
-THIN_COUNT = 1_500
+THIN_COUNT = 3_000
 
 #: Wide enough for every number met on the way; the default exponent range of gmpy2 is not.
 _LIMITS = {"emax": gmpy2.get_emax_max(), "emin": gmpy2.get_emin_min()}
@@ -210,8 +210,9 @@ class Points:
         odd = [self.random.getrandbits(half) << 1 | 1 << half | 1 for _ in range(2)]
         place = self.random.choice((0, f.least_ulp_exponent))
         if place:  # (2k + 1) half-subnormals
-            g, w = odd[0] * 2.0 ** (f.least_ulp_exponent // 2), 2.0 ** (
-                f.least_ulp_exponent - f.least_ulp_exponent // 2 - 1
+            g, w = (
+                odd[0] * 2.0 ** (f.least_ulp_exponent // 2),
+                2.0 ** (f.least_ulp_exponent - f.least_ulp_exponent // 2 - 1),
             )
         else:
             product = odd[0] * odd[1]

@@ -49,13 +49,15 @@ def test_exact_keeps_what_the_float_is(value: float) -> None:
     ids=lambda value: f"{type(value).__name__}",
 )
 def test_other_numbers_stand_for_themselves(value: float, expected: Fraction) -> None:
-    """Integers of any size and NumPy scalars are taken whole: 2^53 + 1 is not rounded to a float."""
+    """Integers of any size and NumPy scalars are taken whole: 2^53 + 1 is not rounded."""
     actual = exact(value)
     assert isinstance(actual, Dyadic)
     assert expected == fraction(actual)
 
 
-@pytest.mark.parametrize("zero", [0, np.int32(0), False, np.float32(0)], ids=lambda z: type(z).__name__)
+@pytest.mark.parametrize(
+    "zero", [0, np.int32(0), False, np.float32(0)], ids=lambda z: type(z).__name__
+)
 def test_other_zeros_are_positive_zero(zero: float) -> None:
     """A zero without a sign is +0."""
     assert same(0.0, exact(zero))
@@ -177,7 +179,9 @@ def test_absolute_dot_leaves_the_infinite_terms_out() -> None:
 def test_unequal_lengths_are_an_error(function: object) -> None:
     """The message gives both lengths and the remedy."""
     assert callable(function)
-    with pytest.raises(ValueError, match="inputs has 2 elements and weights has 1; give one weight"):
+    with pytest.raises(
+        ValueError, match="inputs has 2 elements and weights has 1; give one weight"
+    ):
         function([exact(1.0)] * 2, [exact(1.0)], 0.0)
 
 

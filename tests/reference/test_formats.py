@@ -112,7 +112,9 @@ def test_every_bfloat16_pattern_is_the_upper_half_of_a_float32() -> None:
     ("format", "code", "word"), [(BINARY32, "f", "I"), (BINARY64, "d", "Q")], ids=["32", "64"]
 )
 @given(data=st.data())
-def test_wide_patterns_are_structs(format: Format, code: str, word: str, data: st.DataObject) -> None:
+def test_wide_patterns_are_structs(
+    format: Format, code: str, word: str, data: st.DataObject
+) -> None:
     """Patterns of binary32 and binary64 decode and encode as the C types do."""
     bits = data.draw(st.integers(0, 2**format.width - 1))
     (expected,) = struct.unpack(f"<{code}", struct.pack(f"<{word}", bits))
@@ -136,13 +138,21 @@ def test_the_signs_of_zero_have_their_patterns(format: Format) -> None:
 def test_a_pattern_out_of_range_is_refused(format: Format, offset: int | None) -> None:
     """A pattern that does not fit the width is an error that names the range."""
     bits = 1 << format.width if offset is None else offset
-    with pytest.raises(ValueError, match=rf"not a bit pattern of {format.name}; expected 0 to 0xf+"):
+    with pytest.raises(
+        ValueError, match=rf"not a bit pattern of {format.name}; expected 0 to 0xf+"
+    ):
         format.from_bits(bits)
 
 
 @pytest.mark.parametrize(
     ("format", "value"),
-    [(BINARY16, 2049.0), (BINARY16, 2.0**-25), (BFLOAT16, 257.0), (BINARY32, 0.1), (BINARY16, 65520.0)],
+    [
+        (BINARY16, 2049.0),
+        (BINARY16, 2.0**-25),
+        (BFLOAT16, 257.0),
+        (BINARY32, 0.1),
+        (BINARY16, 65520.0),
+    ],
     ids=lambda value: value.name if isinstance(value, Format) else value.hex(),
 )
 def test_only_members_have_patterns(format: Format, value: float) -> None:
@@ -165,7 +175,7 @@ def test_special_values_are_members(format: Format) -> None:
     ("format", "type_"), [(BINARY16, np.float16), (BINARY32, np.float32)], ids=["16", "32"]
 )
 def test_rounding_is_numpys_cast(format: Format, type_: type[np.floating]) -> None:
-    """A binary64 number rounds as NumPy's cast rounds it: random bits, every magnitude, near ties."""
+    """A binary64 number rounds as NumPy casts it: random bits, every magnitude, near ties."""
     rng = np.random.default_rng(2024)
     span = format.emax + format.precision + 4
     spread = np.ldexp(rng.uniform(-2, 2, 6_000), rng.integers(-span, format.emax + 3, 6_000))
@@ -301,7 +311,9 @@ def test_ulp_is_the_definition(format: Format, data: st.DataObject) -> None:
     value = data.draw(magnitudes(format))
     least = format.emin - format.precision + 1
     expected = (
-        max(binade(fraction(value)), format.emin) - format.precision + 1 if value.mantissa else least
+        max(binade(fraction(value)), format.emin) - format.precision + 1
+        if value.mantissa
+        else least
     )
     assert expected == format.ulp_exponent(value)
     assert Fraction(2) ** expected == fraction(format.ulp(value))
@@ -370,7 +382,9 @@ def test_the_ends_of_the_number_line(format: Format) -> None:
     assert -float(fraction(format.largest_finite)) == format.next_up(-inf)
     beyond = format.ordinal(inf) + 1
     for ordinal in (beyond, -beyond):
-        with pytest.raises(ValueError, match=f"{ordinal} is beyond the infinities of {format.name}"):
+        with pytest.raises(
+            ValueError, match=f"{ordinal} is beyond the infinities of {format.name}"
+        ):
             format.from_ordinal(ordinal)
     with pytest.raises(ValueError, match="nan has no place on the number line"):
         format.ordinal(nan)

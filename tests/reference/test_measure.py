@@ -67,6 +67,11 @@ def test_no_error_is_seen_within_the_enclosure() -> None:
     """tanh(40) is within 2^-96 of 1 and tanh(2^-400) of 2^-400: nothing a report would show."""
     assert ulps(tanh(exact(40.0)), 1.0, BINARY64) == 0.0
     assert 0.0 <= ulps(tanh(exact(2.0**-400)), 2.0**-400, BINARY64) < 1e-40
+    with mpmath.workprec(300):
+        nearly_half = Dyadic(int(mpmath.ldexp(mpmath.atanh(0.5), 200)), -200)
+    for sign in (1, -1):
+        real = tanh(Dyadic(sign * nearly_half.mantissa, nearly_half.exponent))
+        assert ulps(real, sign * 0.5, BINARY64) == 0.0
 
 
 def test_an_error_far_larger_than_any_float_saturates() -> None:
@@ -82,7 +87,9 @@ def test_an_error_far_larger_than_any_float_saturates() -> None:
 def test_subnormals_and_zero_are_measured_in_the_smallest_subnormal(format: Format) -> None:
     """Under the normal range the ulp no longer shrinks, and zero has the same one."""
     tiny = float(fraction(format.smallest_subnormal))
-    assert [3.0, -3.0] == [ulps(Real(zero), 3 * s * tiny, format) for zero, s in ((0.0, 1), (-0.0, -1))]
+    assert [3.0, -3.0] == [
+        ulps(Real(zero), 3 * s * tiny, format) for zero, s in ((0.0, 1), (-0.0, -1))
+    ]
     assert ulps(Real(exact(3 * tiny)), 0.0, format) == -3.0
     assert ulps(sech2(Dyadic(1, 20)), tiny, format) == 1.0
 

@@ -155,12 +155,15 @@ def test_unequal_lengths_are_an_error(inputs: list[float], weights: list[float])
 
 
 @given(
-    st.lists(st.tuples(floats, floats), min_size=1, max_size=4), floats, floats, st.sampled_from(FORMATS)
+    st.lists(st.tuples(floats, floats), min_size=1, max_size=4),
+    floats,
+    floats,
+    st.sampled_from(FORMATS),
 )
 def test_symmetries_hold_bit_for_bit(
     pairs: list[tuple[float, float]], bias: float, upstream_gradient: float, format: Format
 ) -> None:
-    """Swapping x and w swaps the gradients; negating w and b negates y and keeps d; order is free."""
+    """Swapping x and w swaps the gradients; (-w, -b) negates y and keeps d; order is free."""
     inputs, weights = [x for x, _ in pairs], [w for _, w in pairs]
     plain = neuron(inputs, weights, bias, upstream_gradient).rounded(format)
     swapped = neuron(weights, inputs, bias, upstream_gradient).rounded(format)
@@ -214,9 +217,7 @@ def test_tanh_gradient_is_the_rational(output: float, upstream_gradient: float) 
     ],
     ids=str,
 )
-def test_special_tanh_gradients(
-    output: float, upstream_gradient: float, expected: float
-) -> None:
+def test_special_tanh_gradients(output: float, upstream_gradient: float, expected: float) -> None:
     """Infinities and NaN follow IEEE 754 on the exact 1 - y^2, and zeros keep their sign."""
     assert text(expected) == text(tanh_gradient(output, upstream_gradient).rounded(BINARY64))
 
@@ -231,10 +232,13 @@ def test_the_stored_output_has_its_own_gradient() -> None:
 def test_the_package_shows_its_interface() -> None:
     """`reference` exports the formats and the neuron by the names its users know."""
     rounded = reference.neuron([0.5], [1.0], 0.0, -1.0, format=reference.BINARY32).rounded()
-    assert RoundedNeuron(
-        output=float.fromhex("0x1.d9353ep-2"),
-        input_gradient=[float.fromhex("-0x1.92a946p-1")],
-        weight_gradient=[float.fromhex("-0x1.92a946p-2")],
-        bias_gradient=float.fromhex("-0x1.92a946p-1"),
-    ) == rounded
+    assert (
+        RoundedNeuron(
+            output=float.fromhex("0x1.d9353ep-2"),
+            input_gradient=[float.fromhex("-0x1.92a946p-1")],
+            weight_gradient=[float.fromhex("-0x1.92a946p-2")],
+            bias_gradient=float.fromhex("-0x1.92a946p-1"),
+        )
+        == rounded
+    )
     assert {"BINARY16", "BFLOAT16", "BINARY32", "BINARY64", "neuron"} <= set(reference.__all__)

@@ -275,7 +275,9 @@ def test_negligible_gradients_round_to_zero_with_their_sign() -> None:
 
 
 @given(st.integers(1, 2**60) | st.integers(-(2**60), -1), st.integers(-50, 50))
-def test_just_inside_is_under_the_bound_and_in_its_last_binade(mantissa: int, exponent: int) -> None:
+def test_just_inside_is_under_the_bound_and_in_its_last_binade(
+    mantissa: int, exponent: int
+) -> None:
     """It is smaller in size, of the same sign, and a power of two falls to the binade below."""
     bound = Dyadic(mantissa, exponent)
     inside = just_inside(bound)
@@ -285,7 +287,9 @@ def test_just_inside_is_under_the_bound_and_in_its_last_binade(mantissa: int, ex
     power_of_two = abs(mantissa) & (abs(mantissa) - 1) == 0
     if abs(mantissa) > 1:
         assert binade(inner) == binade(size) - power_of_two
-    assert compare(Dyadic(abs(inside.mantissa), inside.exponent), Dyadic(abs(mantissa), exponent)) < 0
+    assert (
+        compare(Dyadic(abs(inside.mantissa), inside.exponent), Dyadic(abs(mantissa), exponent)) < 0
+    )
 
 
 # Traps: what goes wrong when a value is rounded another way, on values where it does.
@@ -296,7 +300,9 @@ def tanh64(x: float) -> float:
     return tanh(exact(x)).rounded(BINARY64)
 
 
-@pytest.mark.parametrize("text", ["0x1.06d35e1c74660p-4", "0x1.0a3f74ce8d890p-1", "0x1.07bcd0a062390p+0"])
+@pytest.mark.parametrize(
+    "text", ["0x1.06d35e1c74660p-4", "0x1.0a3f74ce8d890p-1", "0x1.07bcd0a062390p+0"]
+)
 def test_trap_mpmath_at_53_bits_is_not_correctly_rounded(text: str) -> None:
     """mpmath's tanh is off by one unit of its working precision here; the oracle is the nearest."""
     x = float.fromhex(text)
@@ -307,7 +313,9 @@ def test_trap_mpmath_at_53_bits_is_not_correctly_rounded(text: str) -> None:
     assert abs(tanh64(x) - true) < abs(naive - true)
 
 
-@pytest.mark.parametrize("text", ["-0x1.5e9a0d026194cp+1", "-0x1.2476ef5699579p+1", "0x1.e1d2c729e9e64p-1"])
+@pytest.mark.parametrize(
+    "text", ["-0x1.5e9a0d026194cp+1", "-0x1.2476ef5699579p+1", "0x1.e1d2c729e9e64p-1"]
+)
 def test_trap_sixty_bits_and_then_float_rounds_twice(text: str) -> None:
     """60 bits land on a tie of binary64, and float() takes the wrong side of it."""
     x = float.fromhex(text)
@@ -320,7 +328,7 @@ def test_trap_sixty_bits_and_then_float_rounds_twice(text: str) -> None:
 
 @pytest.mark.parametrize(("below", "nudge"), [(1, -1), (2, 1), (3, -1), (4, 1)])
 def test_trap_float_of_an_mpf_rounds_twice_among_subnormals(below: int, nudge: int) -> None:
-    """float(mpf) rounds to 53 bits and then to the subnormals; on integers there is one rounding."""
+    """float(mpf) rounds to 53 bits and then to the subnormals; integers round once."""
     value = Dyadic(((2 * below + 1) << 60) + nudge, -1074 - 61)
     tiny = 5e-324
     expected = tiny * (below + (nudge > 0))

@@ -1,5 +1,7 @@
 """Segments: a partition of all magnitudes with an edge wherever a format changes its behaviour."""
 
+import itertools
+
 import pytest
 
 from harness.landmarks import landmarks
@@ -16,7 +18,7 @@ def test_segments_partition_all_magnitudes(format: Format) -> None:
         assert 0 == segments[0].start
         assert 1 << format.width - 1 == segments[-1].stop
         assert all(segment.start < segment.stop for segment in segments)
-        for lower, upper in zip(segments, segments[1:], strict=False):
+        for lower, upper in itertools.pairwise(segments):
             assert lower.stop == upper.start
 
 
@@ -64,7 +66,7 @@ def test_cut_gives_pieces_within_one_segment() -> None:
     for lower, upper, index in pieces:
         assert index == segments.index(lower) == segments.index(upper - 1)
         assert 0 < upper - lower <= 300
-    for (_, end, _), (begin, _, _) in zip(pieces, pieces[1:], strict=False):
+    for (_, end, _), (begin, _, _) in itertools.pairwise(pieces):
         assert end == begin
 
 

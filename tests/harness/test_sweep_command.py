@@ -1,0 +1,194 @@
+"""The command `sweep`: exit statuses, clean JSON, and sweeps that are killed, stopped or squeezed."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.store import Store
+
+ROOT = Path(__file__).parents[2]
+#: Eight whole blocks and one number: long enough to stop in the middle of.
+RANGE = ("torch-tanh", "--dtype", "float32", "--from", "1", "--to", "16")
+
+
+def command(*arguments: str, cwd: Path, limit: int | None = None) -> subprocess.Popen[bytes]:
+    """`neuron-harness sweep`, with files limited to `limit` bytes."""
+
+    def limited() -> None:
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    return subprocess.Popen(
+        [sys.executable, "-m", "harness", "sweep", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        preexec_fn=limited,
+    )
+
+
+def finished(*arguments: str, cwd: Path, limit: int | None = None) -> tuple[int, bytes, str]:
+    process = command(*arguments, cwd=cwd, limit=limit)
+    out, err = process.communicate(timeout=300)
+    return process.returncode, out, err.decode()
+
+
+def stored_blocks(path: Path) -> int:
+    if not path.exists():
+        return 0
+    with Store.open(path) as store:
+        return sum(len(list(store.parts(run.id))) for run in store.runs())
+
+
+def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    status, out, _ = finished(*RANGE, "--json", "-", cwd=tmp_path_factory.mktemp("whole"))
+    assert 0 == status
+    return out
+
+
+def only(out: bytes) -> dict[str, Any]:
+    (sweep,) = json.loads(out)["sweeps"]
+    return dict(sweep)
+
+
+def test_json_on_standard_output_is_clean_and_the_table_goes_elsewhere(tmp_path: Path) -> None:
+    """One JSON document, the figures for people on standard error, and nothing stored for a sweep
+    of one block."""
+    status, out, err = finished("textbook", "--dtype", "float16", "--json", "-", cwd=tmp_path)
+    sweep = only(out)
+    assert (0, True, 65536) == (status, sweep["complete"], sweep["points"])
+    assert "2045.4" in err and "floor (the subject alone on 1 cores)" in err
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_figures_go_to_standard_output_and_json_to_its_file(tmp_path: Path) -> None:
+    """Notices apart, standard error stays empty."""
+    status, out, err = finished(
+        "torch-tanh", "--dtype", "bfloat16", "--json", "figures.json", cwd=tmp_path
+    )
+    assert (0, "") == (status, err)
+    assert "torch-tanh bfloat16 cpu" in out.decode()
+    assert only((tmp_path / "figures.json").read_bytes())["complete"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["textbook", "--from", "2", "--to", "1"], 2, "the range is upside down"),
+        (["textbook", "--from", "x", "--to", "1"], 2, "--from 'x' is not a number; write it like"),
+        (["textbook", "--from", "0x1p99999", "--to", "1"], 2, "--from '0x1p99999' is not a number"),
+        (["textbook", "--jobs", "0"], 2, "--jobs 0; expected 1 to"),
+        (["textbook", "--dtype", "half"], 2, "unknown dtype 'half'"),
+        (["no-such-subject"], 2, "'no-such-subject' is not a subject"),
+        (["textbook", "--as", "activation"], 2, "is of kind neuron, not activation"),
+        (["textbook", "--store", "."], 3, "it cannot be opened"),
+        (["nowhere.py:tanh"], 3, "nowhere.py is not a file"),
+        (["textbook", "--jobs", "2", "--cluster", "tcp://a:1"], 2, "expected one of them"),
+        (["textbook", "--device", "tpu"], 2, "unknown device 'tpu'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_one_line(
+    tmp_path: Path, arguments: list[str], status: int, message: str
+) -> None:
+    """The value, what was expected, the remedy; no traceback, nothing on standard output."""
+    found, out, err = finished(*arguments, cwd=tmp_path)
+    assert (status, b"") == (found, out)
+    assert message in err
+    assert 1 == err.count("\n")
+
+
+def test_a_subject_that_fails_a_requirement_exits_with_1(tmp_path: Path) -> None:
+    """And says what was found against what was required."""
+    status, out, _ = finished(
+        "textbook", "--dtype", "bfloat16", "--require", "faithful", cwd=tmp_path
+    )
+    assert 1 == status
+    assert "FAILED: gradient: 1506 misrounded and 1338 unfaithful in 65536" in out.decode()
+
+
+def test_two_jobs_print_the_json_of_one(uninterrupted: bytes, tmp_path: Path) -> None:
+    """Bit for bit."""
+    status, out, _ = finished(*RANGE, "--jobs", "2", "--json", "-", cwd=tmp_path)
+    assert 0 == status
+    assert uninterrupted == out
+    assert (tmp_path / ".neuron-harness" / "store.sqlite").exists()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"], ids=["one job", "two jobs"])
+def test_kill_loses_at_most_the_blocks_in_hand(
+    uninterrupted: bytes, tmp_path: Path, jobs: str
+) -> None:
+    """After kill -9 half-way --resume does the rest and ends with the same JSON."""
+    store = tmp_path / "sweeps.sqlite"
+    arguments = (*RANGE, "--store", str(store), "--jobs", jobs, "--json", "-")
+    process = command(*arguments, cwd=tmp_path)
+    wait_for(lambda: stored_blocks(store) >= 3, process)
+    process.kill()
+    process.communicate()
+    before = stored_blocks(store)
+    assert 3 <= before < 9
+    status, out, err = finished(*arguments, "--resume", cwd=tmp_path)
+    assert 0 == status
+    assert uninterrupted == out
+    # What was stored was not done again.
+    total = only(out)["points"]
+    done = int(err.split(" of ")[-2].rsplit("\n", 1)[-1].replace(",", ""))
+    assert total - done >= (before - 1) << 22
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"], ids=["one job", "two jobs"])
+def test_ctrl_c_leaves_a_partial_result_to_resume(
+    uninterrupted: bytes, tmp_path: Path, jobs: str
+) -> None:
+    """Marked incomplete, exit status 5, no traceback; --resume completes it."""
+    store = tmp_path / "sweeps.sqlite"
+    arguments = (*RANGE, "--store", str(store), "--jobs", jobs, "--json", "-")
+    process = command(*arguments, cwd=tmp_path)
+    wait_for(lambda: stored_blocks(store) >= 2, process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    sweep = only(out)
+    assert (5, False) == (process.returncode, sweep["complete"])
+    assert 2 << 22 <= sweep["points"] < sweep["planned_points"]
+    assert sweep["points"] == sweep["quantities"]["output"]["points"]
+    assert "INCOMPLETE" in err.decode() and "--resume goes on from there" in err.decode()
+    assert "Traceback" not in err.decode()
+    status, out, _ = finished(*arguments, "--resume", cwd=tmp_path)
+    assert (0, uninterrupted) == (status, out)
+
+
+def test_a_full_disk_stops_the_sweep_and_loses_nothing(
+    uninterrupted: bytes, tmp_path: Path
+) -> None:
+    """A limit on the size of files stands for the disk's: one line, exit status 5, and --resume
+    goes on from what was stored."""
+    store = tmp_path / "sweeps.sqlite"
+    arguments = (*RANGE, "--store", str(store), "--json", "-")
+    status, out, err = finished(*arguments, cwd=tmp_path, limit=70_000)
+    assert (5, False) == (status, only(out)["complete"])
+    assert f"stopped: {store}: the disk" in err and "what was stored is kept" in err
+    assert "Traceback" not in err
+    assert 1 <= stored_blocks(store) < 9
+    assert stored_blocks(store) << 22 == only(out)["points"]
+    status, out, _ = finished(*arguments, "--resume", cwd=tmp_path)
+    assert (0, uninterrupted) == (status, out)
