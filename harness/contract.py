@@ -50,8 +50,6 @@ from reference.real import Real
 NEURON_QUANTITIES = ("output", "input_gradient", "weight_gradient", "bias_gradient")
 #: What an overflow on the way to a finite preactivation makes of g * (1 - y^2).
 _GRADIENT_HAZARDS = frozenset({"nan", "0"})
-#: What it makes of g * (1 - y^2) when y^2 itself overflows.
-_SQUARE_HAZARDS = frozenset({"nan", "inf", "-inf"})
 #: The one quantity of the raw gradient operation.
 TANH_GRADIENT_QUANTITIES = ("gradient",)
 
@@ -157,6 +155,7 @@ def judge_neuron(
         stable=bounds.stable if bounds else None,
         textbook=textbook,
         infinite=_infinite_gradients(neuron.upstream_gradient, neuron.slope, textbook),
+        overflowing=_overflowing_gradient(neuron, textbook, arithmetic.format),
         hazard=_GRADIENT_HAZARDS if above or below else frozenset(),
     )
     output = Bound(output_bound, output_bound, hazard=_output_hazards(above, below))
@@ -231,7 +230,8 @@ def _tanh_gradient_bound(y: Exact, g: Exact, arithmetic: Arithmetic) -> Bound:
         stable=bounds.stable,
         textbook=bounds.textbook,
         infinite=_infinite_gradients(g, slope, bounds.textbook),
-        hazard=_SQUARE_HAZARDS if overflow else frozenset(),
+        overflowing=0.0,
+        hazard=frozenset({_name_of(product(g, -inf))}) if overflow else frozenset(),
     ).itself()
 
 
@@ -266,7 +266,9 @@ def _judge_element(real: Real, bound: Bound, computed: float, arithmetic: Arithm
         grade = Grade.FAITHFUL
     elif _within(size, computed, real, bound.stable, format):
         grade = Grade.STABLE
-    elif _within(size, computed, real, bound.textbook, format):
+    elif (
+        _within(size, computed, real, bound.textbook, format) or _name(computed) in bound.explained
+    ):
         grade = Grade.TEXTBOOK
     elif _name(computed) in bound.hazard:
         grade, hazard, bound_ratio = Grade.TEXTBOOK, True, None
@@ -315,6 +317,10 @@ def _ratio(size: Dyadic, bound: Dyadic) -> float:
     return LARGEST_FLOAT if size.mantissa else 0.0
 
 
+def _name_of(value: Exact) -> str:
+    return _name(value) if isinstance(value, float) else ""
+
+
 def _name(value: float) -> str:
     """The name of a special result, as the sets of `Bound` hold them; "" for an ordinary one."""
     if isnan(value):
@@ -327,28 +333,33 @@ def _name(value: float) -> str:
 class _Gradient(NamedTuple):
     """What bounds d and its multiples at one case.
 
-    `infinite` holds the values that d takes for an infinite upstream
-    gradient times any sech^2 within its textbook bound; it is empty for a finite one.
+    `infinite` holds the values that d takes for an infinite upstream gradient times any sech^2
+    within its textbook bound; it is empty for a finite one. `overflowing` is the infinity that d
+    may round to for a finite one, as it does for the largest g and a computed sech^2 of 1 + ulp;
+    it is 0 where d cannot.
     """
 
     stable: GradientBound | None
     textbook: GradientBound | None
     infinite: tuple[float, ...]
+    overflowing: float
     hazard: frozenset[str]
 
     def bound(self, multiplier: Exact) -> Bound:
         """The bound of d * multiplier."""
         if self.infinite:
-            explained = (product(value, multiplier) for value in self.infinite)
-            names = frozenset(_name(value) for value in explained if isinstance(value, float))
+            names = frozenset(_name_of(product(value, multiplier)) for value in self.infinite)
             return Bound(ZERO, ZERO, ZERO, names, self.hazard)
         if self.stable is None or self.textbook is None:
             return Bound(None, None, hazard=self.hazard)
+        explained: frozenset[str] = frozenset()
+        if self.overflowing:
+            explained = frozenset({_name_of(product(self.overflowing, multiplier))})
         if not isinstance(multiplier, Dyadic):
             # Zero multiplies exactly: what stays, eta/2, lets no other float pass.
-            return Bound(self.textbook.absolute, self.stable.absolute, hazard=self.hazard)
+            return Bound(self.textbook.absolute, self.stable.absolute, ZERO, explained, self.hazard)
         return Bound(
-            self.textbook.multiple(multiplier), self.stable, multiplier, hazard=self.hazard
+            self.textbook.multiple(multiplier), self.stable, multiplier, explained, self.hazard
         )
 
     def itself(self) -> Bound:
@@ -356,6 +367,21 @@ class _Gradient(NamedTuple):
         if self.infinite or self.stable is None or self.textbook is None:
             return self.bound(ONE)
         return Bound(self.textbook.bias_gradient, self.stable.bias_gradient, hazard=self.hazard)
+
+
+def _overflowing_gradient(
+    neuron: ExactNeuron, textbook: GradientBound | None, format: Format
+) -> float:
+    """The infinity that d may round to where it is finite; 0 where it cannot."""
+    d = neuron.bias_gradient
+    if textbook is None or d.special is not None:
+        return 0.0
+    lower, upper = d.first_enclosure
+    size = upper if upper.mantissa > 0 else magnitude(lower)
+    reach = add(size, textbook.bias_gradient)
+    if compare(reach, format.overflow_threshold) < 0:
+        return 0.0
+    return inf if upper.mantissa > 0 else -inf
 
 
 def _infinite_gradients(g: Exact, slope: Real, textbook: GradientBound | None) -> tuple[float, ...]:

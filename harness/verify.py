@@ -93,11 +93,18 @@ class Judge:
         self._flush_to_zero = plan.flush_to_zero or subject.flush_to_zero
 
     def arithmetic(self, case: Case) -> Arithmetic:
-        """How the subject is taken to compute in the case's dtype."""
+        """How the subject is taken to compute in the case's dtype.
+
+        An accumulation format narrower than the dtype's own is no excuse: float64 summed in
+        binary32 is held to float64.
+        """
         ulps = self._activation_ulps
+        summed = self._subject.accumulation
+        if summed is not None and summed.precision < case.format.precision:
+            summed = None
         return default_arithmetic(
             case.format,
-            accumulation=self._subject.accumulation,
+            accumulation=summed,
             activation_ulps=self._subject.activation_ulps if ulps is None else ulps,
             flush_to_zero=self._flush_to_zero,
         )

@@ -78,8 +78,8 @@ def default_arithmetic(
 
     Sums of the 16-bit formats accumulate in binary32, as torch documents; the others in themselves.
     tanh may be 2.5 ulps off in binary32 and binary64: two ulps from the correctly rounded result,
-    the largest that glibc, CUDA and HIP document. In the 16-bit formats it may be 1 ulp off: computed
-    in binary32 and rounded once.
+    the largest that glibc, CUDA and HIP document. In the 16-bit formats it may be 1 ulp off:
+    computed in binary32 and rounded once.
 
     Raises ValueError if `activation_ulps` is negative or not finite.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from harness.sweep.statistics import (
     Worst,
     largest_scaled_error,
     measure,
+    merged,
     worst_entries,
     worst_of,
 )
@@ -31,6 +33,14 @@ class Mirror(NamedTuple):
     negated: bool
 
 
+@dataclass(slots=True)
+class _Pieces:
+    """Statistics not merged yet, and the largest scaled error among them."""
+
+    found: list[Statistics]
+    max_scaled_error: float
+
+
 class Figures:
     """Statistics by segment and quantity, and the worst inputs of each quantity."""
 
@@ -38,8 +48,8 @@ class Figures:
         self._plan = plan
         self._segments = segments
         self._step = plan.key(1, 0)
-        # Mirrors are applied at the end: mirroring distributes over merging.
-        self._found: dict[tuple[int, int, int, tuple[Mirror, ...]], Statistics] = {}
+        # Pieces are merged, and mirrors applied, at the end: mirroring distributes over merging.
+        self._found: dict[tuple[int, int, int, tuple[Mirror, ...]], _Pieces] = {}
         self._worst: list[tuple[Worst, ...]] = [() for _ in plan.quantities]
 
     def add(
@@ -67,9 +77,11 @@ class Figures:
             )
             place = (segment, quantity, side, mirrors)
             before = self._found.get(place)
+            if before is None:
+                before = self._found[place] = _Pieces([], 0.0)
             largest_scaled = 0.0
             if scaled_errors is not None:
-                known = 0.0 if before is None else before.max_scaled_error
+                known = before.max_scaled_error
                 bound = largest_scaled_error(judged.ulps, judged.rounded, self._plan.format)
                 # NaN bounds nothing, and with a g to divide by there is no bound.
                 if self._plan.pairs or not bound <= known:
@@ -77,7 +89,8 @@ class Figures:
                     largest_scaled = float(np.fmax.reduce(scaled[part], initial=0.0))
             first_key = self._plan.key(lower, side)
             found = measure(judged, computed[part], largest_scaled, first_key, self._step)
-            self._found[place] = found if before is None else before.merge(found)
+            before.found.append(found)
+            before.max_scaled_error = max(before.max_scaled_error, largest_scaled)
             tenth = self._tenth(quantity)
             if found.max_ulp and found.max_ulp >= tenth:
                 entries = worst_entries(judged, computed[part], tenth, first_key, self._step)
@@ -89,14 +102,15 @@ class Figures:
 
     def segments(self) -> Mapping[int, tuple[Statistics, ...]]:
         """The statistics of each quantity in each segment, mirrors included."""
-        merged: dict[int, list[Statistics]] = {}
-        for (segment, quantity, _, mirrors), found in sorted(self._found.items()):
-            row = merged.setdefault(segment, [Statistics() for _ in self._plan.quantities])
+        rows: dict[int, list[Statistics]] = {}
+        for (segment, quantity, _, mirrors), pieces in self._found.items():
+            found = merged(pieces.found)
+            row = rows.setdefault(segment, [Statistics() for _ in self._plan.quantities])
             row[quantity] = row[quantity].merge(found)
             for mirror in mirrors:
                 image = found.mirrored(mirror.difference, negated=mirror.negated)
                 row[quantity] = row[quantity].merge(image)
-        return {segment: tuple(row) for segment, row in merged.items()}
+        return {segment: tuple(row) for segment, row in sorted(rows.items())}
 
     def worst(self) -> tuple[tuple[Worst, ...], ...]:
         """The worst inputs of each quantity."""

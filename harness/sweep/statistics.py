@@ -11,7 +11,9 @@ bin holds the same errors on either side, so that mirroring reverses the histogr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -28,6 +30,7 @@ BIN_EDGES: Final = (
 _BINS: Final = 2 * len(BIN_EDGES) + 1
 #: How many of the worst inputs are kept.
 WORST: Final = 10
+_EMPTY_SIDE: Final = (0,) * len(BIN_EDGES)
 _NOBODY: Final = -1
 
 Floats = NDArray[np.floating[Any]]
@@ -57,21 +60,7 @@ class Statistics:
 
     def merge(self, other: Statistics) -> Statistics:
         """The figures of both together."""
-        max_ulp, worst = max(
-            (self.max_ulp, self.worst), (other.max_ulp, other.worst), key=_largest_then_first
-        )
-        return Statistics(
-            points=self.points + other.points,
-            misrounded=self.misrounded + other.misrounded,
-            unfaithful=self.unfaithful + other.unfaithful,
-            nonfinite_mismatch=self.nonfinite_mismatch + other.nonfinite_mismatch,
-            zero_sign_mismatch=self.zero_sign_mismatch + other.zero_sign_mismatch,
-            max_ulp=max_ulp,
-            worst=worst,
-            max_scaled_error=max(self.max_scaled_error, other.max_scaled_error),
-            first_nonfinite=first(self.first_nonfinite, other.first_nonfinite),
-            histogram=tuple(a + b for a, b in zip(self.histogram, other.histogram, strict=True)),
-        )
+        return merged((self, other))
 
     def mirrored(self, side: int, *, negated: bool) -> Statistics:
         """The figures of the same results on another side, whose keys differ in the bits `side`;
@@ -82,6 +71,23 @@ class Statistics:
             first_nonfinite=self.first_nonfinite ^ side if self.first_nonfinite >= 0 else _NOBODY,
             histogram=self.histogram[::-1] if negated else self.histogram,
         )
+
+
+def merged(parts: Sequence[Statistics]) -> Statistics:
+    """The figures of one part or more together."""
+    max_ulp, worst = max(((part.max_ulp, part.worst) for part in parts), key=_largest_then_first)
+    return Statistics(
+        points=sum(part.points for part in parts),
+        misrounded=sum(part.misrounded for part in parts),
+        unfaithful=sum(part.unfaithful for part in parts),
+        nonfinite_mismatch=sum(part.nonfinite_mismatch for part in parts),
+        zero_sign_mismatch=sum(part.zero_sign_mismatch for part in parts),
+        max_ulp=max_ulp,
+        worst=worst,
+        max_scaled_error=max(part.max_scaled_error for part in parts),
+        first_nonfinite=reduce(first, (part.first_nonfinite for part in parts)),
+        histogram=tuple(map(sum, zip(*(part.histogram for part in parts), strict=True))),
+    )
 
 
 class Worst(NamedTuple):
@@ -123,9 +129,11 @@ def measure(
     if low != low:
         return _measure_with_nan(judgement, computed, scaled_error, first_key, key_step)
     max_ulp = max(high, -low)
-    index = int(ulps.argmax()) if high == max_ulp else ulps.size
-    if -low == max_ulp:
-        index = min(index, int(ulps.argmin()))
+    index = 0
+    if low != high:
+        index = int(ulps.argmax()) if high == max_ulp else ulps.size
+        if -low == max_ulp:
+            index = min(index, int(ulps.argmin()))
     misrounded, nonfinite, zeros = _flaws(judgement, computed)
     return Statistics(
         points=ulps.size,
@@ -201,6 +209,8 @@ def _first_of(flags: NDArray[np.bool_] | None, first_key: int, key_step: int) ->
 
 def _histogram(ulps: NDArray[np.float64], low: float, high: float, size: int) -> tuple[int, ...]:
     """The histogram of errors between `low` and `high`: one count for each edge between them."""
+    if max(high, -low) <= BIN_EDGES[0]:
+        return (*_EMPTY_SIDE, size, *_EMPTY_SIDE)
     above = _tails(ulps, high, np.greater)
     below = _tails(ulps, -low, _less_than_negative)
     positive = [a - b for a, b in zip(above, [*above[1:], 0], strict=True)]

@@ -11,6 +11,7 @@ import msgspec
 import torch
 
 from harness.subjects import Kind, Subject, load
+from harness.sweep.apply import probe
 from harness.sweep.block import sweep_block
 from harness.sweep.plan import Block, Plan
 from harness.sweep.summary import Summary
@@ -19,6 +20,8 @@ from harness.sweep.summary import Summary
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
 _KEPT_BYTES: Final = 1 << 28
+
+_loaded: dict[tuple[str, Kind, str, str], Subject] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,7 @@ def carry_out(task: Task) -> bytes:
     """The summary of a task's block, encoded. For executors: runs anywhere."""
     plan = task.plan
     if task.by_name:
-        _prepare_worker()
-        plan = replace(plan, subject=_load(plan.subject.name, plan.subject.kind))
+        plan = _in_worker(plan)
     threads = torch.get_num_threads()
     # One: blocks run side by side, and the threads of one would disturb the others.
     torch.set_num_threads(1)
@@ -72,9 +74,16 @@ def decode(content: bytes) -> Summary:
         raise ValueError(f"not the record of a block: {error}") from None
 
 
-@lru_cache
-def _load(name: str, kind: Kind) -> Subject:
-    return load(name, kind)
+def _in_worker(plan: Plan) -> Plan:
+    """A portable plan with its subject loaded here, once, and called, once: torch does much of its
+    importing in the first call."""
+    place = (plan.subject.name, plan.subject.kind, plan.dtype, plan.device)
+    subject = _loaded.get(place)
+    if subject is None:
+        _prepare_worker()
+        subject = _loaded[place] = load(plan.subject.name, plan.subject.kind)
+        probe(replace(plan, subject=subject))
+    return replace(plan, subject=subject)
 
 
 @lru_cache

@@ -82,7 +82,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--points", type=int, default=1 << 18)
     arguments = parser.parse_args()
-    names = ", ".join(f"{name} {metadata.version(name)}" for name in ("numpy", "python-flint", "gmpy2"))
+    names = ", ".join(
+        f"{name} {metadata.version(name)}" for name in ("numpy", "python-flint", "gmpy2")
+    )
     print(f"{names}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; {BITS} bits")
     for format in (BINARY16, BFLOAT16, BINARY32, BINARY64):
         x = points(format, arguments.points)
@@ -90,7 +92,9 @@ def main() -> None:
         escalated = certified.rounded_tanh_sech2(x, format=format).escalated
         seconds = best_seconds(
             {
-                "certified": lambda x=x, format=format: certified.rounded_tanh_sech2(x, format=format),
+                "certified": lambda x=x, format=format: certified.rounded_tanh_sech2(
+                    x, format=format
+                ),
                 "flint": with_flint(few),
                 "mpfr": with_mpfr(few),
             },

@@ -95,7 +95,9 @@ class TestSubjects:
         [
             pytest.param("textbook", "textbook", "textbook", id="a name"),
             pytest.param(
-                "tests.harness.faulty:dot", "tests.harness.faulty:dot", "tests.harness.faulty:dot",
+                "tests.harness.faulty:dot",
+                "tests.harness.faulty:dot",
+                "tests.harness.faulty:dot",
                 id="a module's attribute",
             ),
             pytest.param(
@@ -124,7 +126,9 @@ class TestSubjects:
             pytest.param(
                 "missing.py:neuron", None, SubjectImportError, "is not a file", id="no such file"
             ),
-            pytest.param("textbook", "activation", SubjectError, "is of kind neuron", id="its kind"),
+            pytest.param(
+                "textbook", "activation", SubjectError, "is of kind neuron", id="its kind"
+            ),
             pytest.param(faulty.dot, "layer", SubjectError, "'layer' is not a kind", id="no kind"),
             pytest.param(3, None, SubjectError, "which cannot be called", id="no callable"),
         ],
@@ -207,7 +211,9 @@ class TestPlans:
         pytest.param({"examples": "10"}, "examples is '10'; expected a whole", id="text"),
         pytest.param({"examples": True}, "examples is True; expected a whole", id="truth"),
         pytest.param({"seed": -1}, "seed is -1; expected a whole number of 0", id="negative seed"),
-        pytest.param({"seed": 0.5}, r"seed is 0\.5; expected a whole number", id="fraction of seed"),
+        pytest.param(
+            {"seed": 0.5}, r"seed is 0\.5; expected a whole number", id="fraction of seed"
+        ),
         pytest.param({"dtypes": ["float8"]}, "unknown dtype 'float8'; expected one", id="dtype"),
         pytest.param({"dtypes": []}, r"dtypes is \[\]; expected a list of some of", id="no dtypes"),
         pytest.param(
@@ -232,7 +238,9 @@ def test_arguments_out_of_range(options: dict[str, Any], message: str) -> None:
 def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """CannotVerify, with this torch's version."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(CannotVerify, match="device 'cuda' was asked for, but this torch") as refused:
+    with pytest.raises(
+        CannotVerify, match="device 'cuda' was asked for, but this torch"
+    ) as refused:
         verify("textbook", **{**CPU, "devices": ["cpu", "cuda"]})
     assert str(torch.__version__) in str(refused.value)
 

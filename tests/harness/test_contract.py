@@ -611,3 +611,37 @@ def test_signed_ulps_and_bound_ratios_are_reported() -> None:
     assert found.bound_ratio is not None
     assert abs(found.bound_ratio - ratio) < 1e-9
     assert not isinf(found.bound_ratio)
+
+
+def test_a_finite_gradient_that_may_round_to_infinity_explains_infinite_multiples() -> None:
+    """With g the largest finite number a computed sech^2 of 1 + ulp makes d infinite; d * m then is
+    too, or NaN for m = 0, and nothing else."""
+    largest = BINARY32.round(BINARY32.largest_finite)
+    exact = neuron([0.5, 0.0], [0.0, 0.25], 0.0, largest, format=BINARY32)
+    arithmetic = default_arithmetic(BINARY32)
+
+    def grades(weight_gradient: list[float], input_gradient: list[float]) -> list[Grade | None]:
+        judged = judge_neuron(
+            exact,
+            {
+                "output": [0.0],
+                "bias_gradient": [inf],
+                "input_gradient": input_gradient,
+                "weight_gradient": weight_gradient,
+            },
+            arithmetic,
+        )
+        names = ("weight_gradient", "input_gradient")
+        return [element.grade for name in names for element in judged.quantities[name]]
+
+    assert grades([inf, nan], [nan, inf]) == [Grade.TEXTBOOK] * 4
+    assert grades([-inf, 1.0], [0.5, nan]) == [Grade.WRONG] * 4
+
+
+def test_an_overflowing_square_excuses_only_the_infinity_of_its_sign() -> None:
+    """1 - inf is -inf, so g > 0 gives -inf; the stored output is far outside [-1, 1]."""
+    y, g = 2.0**100, 2.0**-126
+    arithmetic = default_arithmetic(BINARY32)
+    assert judge_tanh_gradient([y], g, [-inf], arithmetic).grade is Grade.TEXTBOOK
+    assert judge_tanh_gradient([y], g, [inf], arithmetic).grade is Grade.WRONG
+    assert judge_tanh_gradient([y], -g, [-inf], arithmetic).grade is Grade.WRONG

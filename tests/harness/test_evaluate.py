@@ -163,7 +163,10 @@ class TestFaults:
             b.view(torch.int32).bitwise_xor_(1)
             return results
 
-        zero, nan = Case("float32", (0.0,), (1.0,), 0.0, 1.0), Case("float32", (), (), math.nan, 1.0)
+        zero, nan = (
+            Case("float32", (0.0,), (1.0,), 0.0, 1.0),
+            Case("float32", (), (), math.nan, 1.0),
+        )
         assert {"inputs-untouched": "inputs changed in place"} == evaluate(negate, zero).breaches
         assert {"inputs-untouched": "bias changed in place"} == evaluate(payload, nan).breaches
 
@@ -180,9 +183,9 @@ class TestFaults:
 
         for layout in Layout:
             case = Case("float32", (0.5, 0.5), (1.0, 1.0), 0.0, 1.0, layout)
-            assert "input_gradient shares memory with inputs" == evaluate(neuron, case).breaches.get(
-                "results-own-memory"
-            )
+            assert "input_gradient shares memory with inputs" == evaluate(
+                neuron, case
+            ).breaches.get("results-own-memory")
 
 
 class TestRaising:

@@ -80,7 +80,8 @@ class TestExplanation:
         assert 6 == len(rows(text))
         empty = Case("float32", (), (), 0.5, 1.0)
         output = next(
-            line for line in explain_case(faulty.nan_for_no_inputs, empty).splitlines()
+            line
+            for line in explain_case(faulty.nan_for_no_inputs, empty).splitlines()
             if line.startswith("output")
         )
         assert output.split()[1:2] + output.split()[4:] == ["nan", "-", "-", "wrong"]
@@ -159,9 +160,15 @@ class TestReading:
             pytest.param("{}", "case: not a case: .*`dtype`", id="empty"),
             pytest.param(changed(bias=None), "case: not a case: .*`bias`", id="a field left out"),
             pytest.param(changed(scale="0x1p0"), "case: not a case: .*`scale`", id="a field more"),
-            pytest.param(changed(dtype="float8"), "case: dtype: unknown dtype 'float8'", id="dtype"),
-            pytest.param(changed(dtype=32), r"case: not a case: .*\$\.dtype", id="a number's dtype"),
-            pytest.param(changed(layout="flat"), "case: layout: unknown layout 'flat'", id="layout"),
+            pytest.param(
+                changed(dtype="float8"), "case: dtype: unknown dtype 'float8'", id="dtype"
+            ),
+            pytest.param(
+                changed(dtype=32), r"case: not a case: .*\$\.dtype", id="a number's dtype"
+            ),
+            pytest.param(
+                changed(layout="flat"), "case: layout: unknown layout 'flat'", id="layout"
+            ),
             pytest.param(changed(bias="0.1"), "case: bias: '0.1' is not a hexa", id="decimal bias"),
             pytest.param(
                 changed(bias="0x1.0000001p+0"), "case: bias: .* is not a binary32 number", id="bits"
@@ -177,9 +184,13 @@ class TestReading:
             pytest.param(changed(inputs="0x1p+0"), r"case: not a case: .*\$\.inputs", id="no list"),
             pytest.param(changed(weights=["0x1p+0"]), "case: 1 weights for 2 inputs", id="lengths"),
             pytest.param(
-                changed(layout="expanded"), "case: inputs: an expanded vector repeats", id="expanded"
+                changed(layout="expanded"),
+                "case: inputs: an expanded vector repeats",
+                id="expanded",
             ),
-            pytest.param("missing.json", "case 'missing.json' cannot be read .No such", id="no file"),
+            pytest.param(
+                "missing.json", "case 'missing.json' cannot be read .No such", id="no file"
+            ),
             pytest.param("", "case '' cannot be read", id="no name"),
             pytest.param("a\0b", r"case 'a\\x00b' cannot be read", id="no file's name"),
             pytest.param("[" * 300, r"case '\[+' cannot be read .File name too long", id="a list"),

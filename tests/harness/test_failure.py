@@ -134,7 +134,9 @@ class TestDescription:
         """Place and grade, hex and decimal, signed ulps and bound, case and command."""
         text = describe(verdict_on(faulty.divides))
         lines = text.splitlines()
-        assert "tests.harness.faulty:divides float32 cpu: graded wrong, required textbook" == lines[0]
+        assert (
+            "tests.harness.faulty:divides float32 cpu: graded wrong, required textbook" == lines[0]
+        )
         assert "  bias_gradient: wrong" == lines[1]
         mpmath.mp.prec = 200
         # g / (1 - y^2) at a = 1 and g = 1, where g * (1 - y^2) is right.
@@ -143,7 +145,9 @@ class TestDescription:
         assert computed == pytest.approx(float(mpmath.cosh(1) ** 2), rel=1e-6)
         assert hex_text(float(torch.tensor(float(mpmath.sech(1) ** 2)))) == line(text, "rounded")
         ulps = float((computed - mpmath.sech(1) ** 2) * 2**25)
-        assert re.fullmatch(rf"{re.escape(f'{ulps:+.6g}')} ulps \(textbook bound \d\S* ulps\)", line(text, "error"))
+        assert re.fullmatch(
+            rf"{re.escape(f'{ulps:+.6g}')} ulps \(textbook bound \d\S* ulps\)", line(text, "error")
+        )
         assert Case("float32", (), (), 1.0, 1.0) == Case.from_json(line(text, "case"))
 
     def test_every_law_is_described(self) -> None:
@@ -156,7 +160,9 @@ class TestDescription:
     def test_a_raised_exception(self) -> None:
         """Has no figures, but its case."""
         text = describe(verdict_on(faulty.raises))
-        assert text.startswith("tests.harness.faulty:raises float32 cpu: raised ArithmeticError: no ")
+        assert text.startswith(
+            "tests.harness.faulty:raises float32 cpu: raised ArithmeticError: no "
+        )
         assert "computed" not in text
         assert "again" in text
 
@@ -240,7 +246,10 @@ class TestAgain:
         ("function", "kind", "place"),
         [
             pytest.param(
-                lambda x, w, b, g: faulty.divides(x, w, b, g), "neuron", "bias_gradient", id="lambda"
+                lambda x, w, b, g: faulty.divides(x, w, b, g),
+                "neuron",
+                "bias_gradient",
+                id="lambda",
             ),
             pytest.param(
                 lambda y, dy: dy / (1 - y * y), "tanh-gradient", "gradient[0]", id="lambda gradient"

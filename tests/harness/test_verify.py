@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from functools import cache
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import pytest
 import torch
 
-import harness.verify as engine
 from harness.api import make_plans
 from harness.case import DTYPES, Case, Layout
 from harness.evaluate import CALL_LAWS
@@ -25,6 +25,8 @@ from tests.flushed import in_flushing_thread
 from tests.harness import faulty
 
 EXAMPLES = 200
+#: The module, which the package's attribute of that name is not.
+engine = sys.modules[Judge.__module__]
 
 
 def plan_of(subject: Subject | faulty.Neuron, dtype: str = "float32", **changes: Any) -> Plan:
@@ -349,7 +351,9 @@ class TestRequirements:
         verdict = verify_one(plan_of(Subject("maligned", Kind.NEURON, faulty.right, claim)))
         assert not verdict.passed
         assert verdict.failure is not None
-        assert verdict.failure.startswith("stated wrong (a slander), but graded textbook in 40 cases")
+        assert verdict.failure.startswith(
+            "stated wrong (a slander), but graded textbook in 40 cases"
+        )
         assert "the search has become weaker" in verdict.failure
 
     def test_stated_wrong_and_caught_still_keeps_the_laws(self) -> None:
