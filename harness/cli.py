@@ -16,6 +16,7 @@ import click
 from harness._version import __version__
 from harness.errors import CannotVerify, UsageError
 from harness.grade import Grade
+from harness.hunt_command import hunt
 from harness.sweep_command import sweep
 
 if TYPE_CHECKING:
@@ -222,6 +223,7 @@ def explain(
     return 0
 
 
+cli.add_command(hunt)
 cli.add_command(sweep)
 
 

@@ -13,8 +13,8 @@ def locator(subject: Subject) -> str | None:
     None too where the name stands for something else than the object: for a local function, a
     lambda, an instance with a state of its own, or what a script or a file loaded by path defines.
     """
-    module, _, attribute = subject.name.rpartition(":")
-    if module and ("<" in attribute or PathFinder.find_spec(module.partition(".")[0]) is None):
+    module = subject.name.rpartition(":")[0]
+    if module and PathFinder.find_spec(module.partition(".")[0]) is None:
         return None
     try:
         found = load(subject.name, subject.kind)

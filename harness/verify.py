@@ -150,9 +150,7 @@ def verify_one(plan: Plan, on_case: OnCase | None = None) -> Verdict:
         found = search.smallest(tally.raised, _raised)
         error = f"raised {found.evaluation.raised}"
         counterexample = Counterexample(found.case, error)
-    elif (
-        tally.grade is not None and not plan.expected_wrong and not tally.grade.meets(plan.required)
-    ):
+    elif tally.grade is not None and not tally.grade.meets(plan.required):
         spot = tally.first_below(plan.required)
         found = search.smallest(spot, lambda f: _below(f, plan.required))
         counterexample = _counterexample(found, plan.required)

@@ -69,8 +69,8 @@ def carried(values: npt.ArrayLike, format: Format, name: str) -> Carried:
             f"{name} has dtype {array.dtype}, but members of {format.name} are carried in "
             f"{expected}; convert it with .astype(numpy.{expected})"
         )
-    # ascontiguousarray would make a vector of a 0-dim array.
-    array = np.array(array, order="C", copy=None if array.flags.c_contiguous else True)
+    if not array.flags.c_contiguous:
+        array = array.copy(order="C")
     if format == BFLOAT16:
         flat = array.reshape(-1)
         odd = (flat.view(np.uint32) & _BFLOAT16_LOW_BITS != 0) & ~np.isnan(flat)

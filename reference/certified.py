@@ -17,9 +17,10 @@ Values travel in a format's *carrier*: float16, float32 and float64 for binary16
 binary64; float32 for bfloat16, which numpy lacks, holding members of bfloat16.
 
 Every answer comes from an enclosure of the exact value: double-double with a proven bound, about
-2^-68 (`certified_curves`, `certified_gradient`, `certified_preactivation`); in sweeps first from
-binary64 with a stated bound (`certified_sweep`). Where an enclosure does not decide, the element
-is *escalated* to exact integers and mpmath (`real`), and counted.
+2^-68 (`certified_curves`, `certified_gradient`, `certified_preactivation`). In sweeps most elements
+are settled before that, by binary64 with a stated bound (`certified_binary32`) or by plain pairs
+(`certified_pairs`). Where an enclosure does not decide, the element is *escalated* to exact
+integers and mpmath (`real`), and counted.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ __all__ = [
 ]
 
 
+#: The least distance from `head` that enclosures of preactivations resolve.
 _FINEST = 2.0**-1000
 
 

@@ -21,6 +21,7 @@ it is.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -96,7 +97,7 @@ class Arms:
         low, high, side = self.range(index)
         self.retire(index)
         edges = [low + (high - low) * part // PARTS for part in range(PARTS + 1)]
-        return [self.add(a, b, side) for a, b in zip(edges, edges[1:], strict=False) if a < b]
+        return [self.add(a, b, side) for a, b in pairwise(edges) if a < b]
 
     def update(self, index: int, scores: Float64) -> None:
         """Add scores, shape (objectives, n), to those of an arm."""

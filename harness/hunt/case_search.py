@@ -15,7 +15,6 @@ from random import Random
 from typing import Final
 
 from harness.case import Case
-from harness.contract import NEURON_QUANTITIES
 from harness.hunt.budget import Budget
 from harness.hunt.judge import (
     MISMATCH,
@@ -34,12 +33,14 @@ from harness.subjects import Kind
 #: Cases that are kept of each objective.
 _ELITE: Final = 8
 #: Cases judged in one step.
-_A_STEP: Final = 8
+_A_STEP: Final = 24
 #: Cases of each regime before the first is changed.
 _DRAWN_FIRST: Final = 4
 #: Of the cases after that, how many are drawn.
 _DRAWN: Final = 0.25
 _CROSSED: Final = 0.1
+#: No figure can become larger than this: nothing is left to hunt for.
+_CEILING: Final = 1e308
 
 
 @dataclass(slots=True)
@@ -122,7 +123,11 @@ class CaseSearch:
             return origin, "given", case, []
         if self._drawn_first:
             return self._draw(self._drawn_first.pop(0))
-        live = [objective for objective in NEURON_OBJECTIVES if self._elites.get(objective)]
+        live = [
+            objective
+            for objective in NEURON_OBJECTIVES
+            if (elite := self._elites.get(objective)) and elite[-1].value < _CEILING
+        ]
         if not live or random.random() < _DRAWN:
             regimes = list(self._regimes)
             weights = [self._regimes[regime].weight for regime in regimes]
@@ -184,7 +189,7 @@ class CaseSearch:
         elite = self._elites.setdefault(objective, [])
         if len(elite) == _ELITE and value <= elite[-1].value:
             return False
-        if any(member.value == value for member in elite):
+        if value < _CEILING and any(member.value == value for member in elite):
             # Most often the same case with a change that does not matter.
             return False
         elite.append(_Member(value, case, regime))
@@ -194,4 +199,3 @@ class CaseSearch:
 
 
 _HUNTED: Final = frozenset(NEURON_OBJECTIVES)
-QUANTITIES: Final = NEURON_QUANTITIES

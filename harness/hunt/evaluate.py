@@ -10,6 +10,7 @@ judged all the same.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any, Final, NamedTuple
@@ -110,7 +111,7 @@ class Evaluator:
         x = carried(bits, self._plan.dtype)
         if self._plan.kind is Kind.NEURON:
             # The preactivation (-0 * 1) + 0 is +0.
-            x = x + x.dtype.type(0)
+            x = np.where(x == 0, x.dtype.type(0), x)
         if len(self.quantities) == 1 and self._plan.kind is Kind.ACTIVATION:
             judgements = (certified.tanh(x, format=self._format).judge(results[0]),)
             return self._scored(bits, x, results, judgements, failures)
@@ -139,9 +140,8 @@ class Evaluator:
             output = x if raw else judgements[0].rounded
             tolerance = 0.0 if raw else self._activation_ulps
             rows.append(ulps)
-            rows.append(
-                scores.textbook_ratios(ulps, output, judged.rounded, tolerance, self._format)
-            )
+            ratios = scores.textbook_ratios(ulps, output, judged.rounded, tolerance, self._format)
+            rows.append(np.where(judged.unfaithful, ratios, 0.0))
             scaled = scores.scaled_errors(ulps, judged.rounded, self._format)
         return Evaluated(bits, results, judgements, np.stack(rows), scaled, tuple(failures))
 
@@ -209,6 +209,12 @@ class Evaluator:
         return found
 
     def _find_form(self) -> Form:
+        with warnings.catch_warnings():
+            # A function of floats that is shown a tensor makes torch warn.
+            warnings.simplefilter("ignore")
+            return self._tried_form()
+
+    def _tried_form(self) -> Form:
         try:
             self.sweep, self.unbatched = probe(self.sweep)
             return Form.SWEPT

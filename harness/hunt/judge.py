@@ -15,7 +15,7 @@ from harness.hunt.scores import Objective
 from harness.patterns import encode
 from harness.subjects import Kind
 from harness.verify import Judge
-from reference.dyadic import from_float, magnitude
+from reference.dyadic import Dyadic, from_float, magnitude, multiply, ratio
 from reference.neuron import neuron
 
 #: What can be large about a result. The last has no size, and any is as bad as another.
@@ -25,6 +25,7 @@ SCALED_ERROR: Final = "scaled error"
 MISMATCH: Final = "mismatch"
 RAISED: Final = "raised"
 
+_BELOW_FAITHFUL: Final = frozenset({Grade.STABLE, Grade.TEXTBOOK, Grade.WRONG})
 _GRADIENTS: Final = ("gradient", "bias_gradient")
 
 
@@ -32,7 +33,7 @@ class Figure(NamedTuple):
     """A figure of one result: how large, which element of its quantity, and that element."""
 
     value: float
-    index: int
+    place: int
     element: Element
 
 
@@ -124,9 +125,7 @@ def _grade(figures: Mapping[Objective, Figure]) -> Grade | None:
     return Grade.worst(known) if known else None
 
 
-def _figures(
-    case: Case, quantities: Mapping[str, Sequence[Element]]
-) -> dict[Objective, Figure]:
+def _figures(case: Case, quantities: Mapping[str, Sequence[Element]]) -> dict[Objective, Figure]:
     found: dict[Objective, Figure] = {}
     for name, elements in quantities.items():
         for index, element in enumerate(elements):
@@ -146,7 +145,8 @@ def _of_element(case: Case, name: str, element: Element) -> list[tuple[str, floa
         # What overflows on the way is no measure of an implementation.
         return []
     found = [(ULPS, abs(ulps))]
-    if element.bound_ratio is not None and element.grade is not None:
+    # An error below an ulp is no worse for a bound that is smaller still, as where all underflows.
+    if element.bound_ratio is not None and element.grade in _BELOW_FAITHFUL:
         found.append((BOUND_RATIO, element.bound_ratio))
     g = case.upstream_gradient
     if name in _GRADIENTS and g and abs(g) < float("inf"):
@@ -156,15 +156,10 @@ def _of_element(case: Case, name: str, element: Element) -> list[tuple[str, floa
 
 def _scaled(case: Case, element: Element, ulps: float) -> float:
     """|error| / (u |g|)."""
-    g = magnitude(from_float(case.upstream_gradient))
-    length = g.mantissa.bit_length()
-    exponent = element.exact.ulp_exponent(case.format) + case.format.precision
-    power = exponent - (g.exponent + length)
-    fraction = g.mantissa / (1 << length)
-    try:
-        return float(ulps / fraction * 2.0 ** min(power, 1023))
-    except OverflowError:
-        return float("inf")
+    size = from_float(ulps)
+    error = Dyadic(size.mantissa, size.exponent + element.exact.ulp_exponent(case.format))
+    unit = multiply(case.format.unit_roundoff, magnitude(from_float(case.upstream_gradient)))
+    return ratio(error, unit)
 
 
 NEURON_OBJECTIVES: Final = (

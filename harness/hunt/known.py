@@ -53,6 +53,4 @@ def known_numbers(format: Format) -> tuple[float, ...]:
     """The numbers of the table, rounded to `format` where it does not hold them."""
     widest = FORMATS[-1]
     numbers = (parse_hex(known.x, widest) for known in KNOWN)
-    return tuple(
-        x if format.contains(x) else format.round(from_float(x)) for x in numbers
-    )
+    return tuple(x if format.contains(x) else format.round(from_float(x)) for x in numbers)

@@ -13,7 +13,7 @@ from random import Random
 from typing import Final
 
 from harness.case import Case, Layout
-from harness.strategies.drawing import exact_sum, scaled
+from harness.strategies.drawing import exact_sum, replaced, scaled
 from harness.strategies.members import largest_ordinal
 from reference.dyadic import from_float, negate
 from reference.formats import Format
@@ -197,12 +197,17 @@ def _with_one(case: Case, random: Random, change: Callable[[float], float]) -> C
     if place > 2 * n:
         return replace(case, upstream_gradient=change(case.upstream_gradient))
     name = "inputs" if place < n else "weights"
-    values = getattr(case, name)
+    values = case.inputs if name == "inputs" else case.weights
     index = place % n
     changed = change(values[index])
     if case.layout is Layout.EXPANDED:
-        return replace(case, **{name: (changed,) * n})
-    return replace(case, **{name: (*values[:index], changed, *values[index + 1 :])})
+        return with_vector(case, name, (changed,) * n)
+    return with_vector(case, name, replaced(values, index, changed))
+
+
+def with_vector(case: Case, name: str, values: tuple[float, ...]) -> Case:
+    """The case with other inputs or weights, as `name` says."""
+    return replace(case, inputs=values) if name == "inputs" else replace(case, weights=values)
 
 
 def _with_terms(case: Case, order: list[int]) -> Case:

@@ -84,6 +84,8 @@ class PointSearch:
         self.mismatches: dict[str, Record] = {}
         self._strata: dict[int, tuple[float, int]] = {}
         self._refined = np.full(len(self.objectives), -1.0)
+        self._rounds_given = np.zeros(len(self.objectives))
+        self._improvements = np.zeros(len(self.objectives))
         self._pending: dict[int, int] = {}
         self._round = 0
         self._queue: deque[_Draw] = deque()
@@ -134,6 +136,7 @@ class PointSearch:
         scores[index] = np.log2(1.0 + value)
         self._arms.note(scores)
         if scores[index] > self._refined[index] + _WORTH_REFINING:
+            self._improvements[index] += 1
             self._pending[index] = bits
 
     def _record_scaled(self, draw: _Draw, evaluated: Evaluated) -> None:
@@ -266,9 +269,7 @@ class PointSearch:
         for index, bits in sorted(self._pending.items()):
             self._refined[index] = self._arms.record[index]
             name = f"around a record of {self.objectives[index]}"
-            self._queue.extend(
-                self._cut(around(bits, self._format, self._stop, self._rng), name)
-            )
+            self._queue.extend(self._cut(around(bits, self._format, self._stop, self._rng), name))
             self._queue_windows(bits)
         self._pending.clear()
 
@@ -290,14 +291,14 @@ class PointSearch:
             self._queue.append(_Draw(np.concatenate(pieces), "window", tuple(arms)))
 
     def _try_arms(self) -> None:
-        """One round: by turns for each objective and by either rule of `harness.hunt.arms`."""
+        """One round: for one objective, by either rule of `harness.hunt.arms` in turn."""
         live = self._arms.live()
         if not live.size:
             return
-        turn = self._round // 2
-        objective = turn // 2 % len(self.objectives)
+        objective = self._objective()
         name = f"range, for {self.objectives[objective]}"
-        if turn % 2:
+        self._rounds_given[objective] += 1
+        if self._rounds_given[objective] % 2:
             chosen = self._arms.best_of_levels(objective, positive=self._symmetric)
             most = self._evaluator.most // (PARTS * max(1, len(chosen)))
             share = min(_MOST_A_PART, max(2 * TOP, most))
@@ -310,6 +311,14 @@ class PointSearch:
         missing = min(_ARMS_A_ROUND - len(chosen), live.size)
         chosen += [int(arm) for arm in self._rng.choice(live, missing, replace=False)]
         self._try(list(dict.fromkeys(chosen)), self._evaluator.most // _ARMS_A_ROUND, name)
+
+    def _objective(self) -> int:
+        """The objective that has had the fewest rounds for what came of them; one that shows no
+        error at all only if none does."""
+        rounds = self._rounds_given / (1.0 + self._improvements)
+        if self._arms.record.any():
+            rounds = np.where(self._arms.record > 0, rounds, np.inf)
+        return int(rounds.argmin())
 
     def _try(self, chosen: list[int], share: int, name: str) -> None:
         pieces: list[Bits] = []
@@ -327,9 +336,7 @@ class PointSearch:
         if pieces:
             self._queue_cut(np.concatenate(pieces), name, tuple(arms))
 
-    def _queue_cut(
-        self, bits: Bits, name: str, arms: tuple[tuple[int, int, int], ...]
-    ) -> None:
+    def _queue_cut(self, bits: Bits, name: str, arms: tuple[tuple[int, int, int], ...]) -> None:
         """A draw in batches, each with the parts of the arms that it holds."""
         most = self._evaluator.most
         for start in range(0, len(bits), most):

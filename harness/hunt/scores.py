@@ -5,7 +5,8 @@
 
 The error in ulps alone would send a hunt for gradients to where 1 - y^2 has cancelled, which the
 formula explains; over the bound, what it does not explain stands out. (The bound of the output is a
-constant number of ulps for a neuron of one input, so there is no second figure for it.) The ratio
+constant number of ulps for a neuron of one input, so there is no second figure for it.) It counts
+for results that are not faithful: an error below an ulp is no worse for a smaller bound. The ratio
 is computed in binary64 from rounded values, good enough to rank inputs: what is reported comes from
 `harness.hunt.judge`.
 
@@ -79,7 +80,8 @@ def textbook_ratios(
         square = off * (2 * y + off) + u * np.square(y + off) + u * s
         bound = np.maximum(square, 8 * u * s + 4 * eta) + u * s + eta
         errors = _times_power(ulps, _magnitudes(slope, format) + 1 - p)
-        return np.nan_to_num(errors / bound, nan=0.0, posinf=_LARGEST)
+        ratios: Float64 = np.nan_to_num(errors / bound, nan=0.0, posinf=_LARGEST)
+    return ratios
 
 
 def _magnitudes(rounded: Floats, format: Format) -> NDArray[np.intc]:

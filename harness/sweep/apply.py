@@ -114,19 +114,15 @@ class Subject:
         self._numpy_integer = np.dtype(f"i{plan.format.width // 8}")
         self._unsigned = np.dtype(f"u{plan.format.width // 8}")
         self._device = torch.device(plan.device)
-        self._offset = 0
         self._one = torch.ones((), dtype=self._dtype, device=self._device)
         self._zero = torch.zeros((), dtype=self._dtype, device=self._device)
         self._batch = torch.func.vmap(self._function, in_dims=(0, None, None, None))
 
-    def __call__(self, given: Arguments, *, offset: int = 0) -> Results:
+    def __call__(self, given: Arguments) -> Results:
         """Results for every number, in one call of the subject (or one for each, see the plan).
-
-        The tensors lie `offset` elements into their storage.
         Raises SubjectFailed for whatever it raises and for results of another number, shape or
         dtype than its kind has.
         """
-        self._offset = offset
         try:
             match self._plan.kind:
                 case Kind.ACTIVATION:
@@ -227,11 +223,7 @@ class Subject:
     def _tensor(self, bits: Bits) -> torch.Tensor:
         """A tensor with memory of its own: a subject that works in place spoils nothing else."""
         integers = torch.from_numpy(bits.view(self._numpy_integer))
-        if not self._offset:
-            return integers.to(self._device, copy=True).view(self._dtype)
-        storage = torch.zeros(len(bits) + self._offset, dtype=self._integer, device=self._device)
-        storage[self._offset :] = integers
-        return storage[self._offset :].view(self._dtype)
+        return integers.to(self._device, copy=True).view(self._dtype)
 
     def _bits(self, tensor: torch.Tensor) -> Bits:
         integers = tensor.detach().reshape(-1).contiguous().view(self._integer).cpu()

@@ -28,7 +28,6 @@ from harness.sweep.apply import (
     SubjectFailed,
     arguments,
     carried,
-    joined,
 )
 from harness.sweep.figures import Figures, Mirror
 from harness.sweep.laws import (
@@ -46,11 +45,13 @@ from harness.sweep.plan import NEGATIVE, NEGATIVE_GRADIENT, Block, Plan
 from harness.sweep.segments import Segments, segments_of_x, segments_of_y
 from harness.sweep.summary import Seconds, Summary
 
-#: Inputs in one call of the subject: enough that the call itself costs little, few enough for the
-#: second-level cache.
-_BATCH = 1 << 17
-#: Inputs behind a piece: more than a vector register or an unrolled loop takes.
+#: Inputs in one call of the subject: enough that the call itself costs little (torch.func.vmap
+#: takes some 0.2 ms), few enough that a process stays small.
+_BATCH = 1 << 19
+#: Inputs behind the moved ones: more than a vector register or an unrolled loop takes.
 _BEHIND = 67
+#: Inputs in a piece: an odd number, more than one register takes and less than several.
+_PIECE = 37
 
 
 def sweep_block(plan: Plan, block: Block) -> Summary:
@@ -100,7 +101,7 @@ class _Sweeper:
         )
 
     def _batch(self, start: int, stop: int) -> None:
-        """Evaluate each side once: the first whole, the others in pieces that lie otherwise. Where
+        """Evaluate each side once: the first as it is, the others moved in their tensors. Where
         all agree but for the signs that symmetry gives them, the laws of symmetry and of lanes hold
         both. Where they do not, each side is evaluated the other way too, which tells the laws
         apart."""
@@ -108,29 +109,32 @@ class _Sweeper:
         clock = time.thread_time()
         given = {side: arguments(self._plan, start, stop, side) for side in sides}
         whole = {sides[0]: self._call(given[sides[0]], start, sides[0])}
-        pieces = {side: self._call_in_pieces(given[side], start, side) for side in sides[1:]}
+        moved = {side: self._call_moved(given[side], start, side) for side in sides[1:]}
         called = time.thread_time()
         self._seconds["subject"] += called - clock
         base = whole[sides[0]]
-        symmetric = self._symmetric(base, pieces)
+        symmetric = self._symmetric(base, moved)
         checked = time.thread_time()
         self._seconds["laws"] += checked - called
-        if pieces and all(symmetric.values()):
+        if moved and all(symmetric.values()):
             for side in sides:
-                self._lanes(given[side], whole.get(side) or pieces[side], None, start, side)
+                self._lanes(given[side], whole.get(side) or moved[side], None, start, side)
         else:
             for side in sides:
                 if side not in whole:
                     whole[side] = self._call(given[side], start, side)
-                if side not in pieces:
-                    pieces[side] = self._call_in_pieces(given[side], start, side)
-                self._lanes(given[side], whole[side], pieces[side], start, side)
+                if side not in moved:
+                    batched = self._plan.batched
+                    moved[side] = (
+                        self._call_moved(given[side], start, side) if batched else whole[side]
+                    )
+                self._lanes(given[side], whole[side], moved[side], start, side)
             symmetric = self._symmetric(base, {side: whole[side] for side in sides[1:]})
         clock = time.thread_time()
         self._seconds["lanes"] += clock - checked
         images = []
         for side in sides:
-            found = whole.get(side) or pieces[side]
+            found = whole.get(side) or moved[side]
             floats = tuple(carried(bits, self._plan.dtype) for bits in found.quantities())
             images.append(_Image(side, given[side], found, floats))
         self._laws(images, symmetric, start)
@@ -139,9 +143,9 @@ class _Sweeper:
         self._judge(images, symmetric, start)
         self._seconds["judging"] += time.thread_time() - judging
 
-    def _call(self, given: Arguments, start: int, side: int, *, offset: int = 0) -> Results:
+    def _call(self, given: Arguments, start: int, side: int) -> Results:
         try:
-            return self._subject(given, offset=offset)
+            return self._subject(given)
         except SubjectFailed as error:
             plan = self._plan
             last_magnitude = min(start + len(given.x), self._block.stop) - 1
@@ -151,37 +155,32 @@ class _Sweeper:
                 f"{plan.subject.name} failed between {hex_text(x)} and {hex_text(last)}: {error}"
             ) from error
 
-    def _call_in_pieces(self, given: Arguments, start: int, side: int) -> Results:
-        """The results by two calls on arguments that lie one element further, with more behind
-        them: each comes to lie in another lane of a vector kernel, what was in the tail that
-        kernels treat apart is no longer, and what was not is. No batch, no pieces."""
+    def _call_moved(self, given: Arguments, start: int, side: int) -> Results:
+        """The results by a call on a longer tensor that holds the same numbers one place further
+        on: each comes to lie in another lane of a vector kernel, and what was in the tail, which
+        kernels treat apart, is no longer."""
         if not self._plan.batched:
             return self._call(given, start, side)
-        size = len(given.x)
-        cut = size // 3 | 1
-        if cut >= size:
-            return self._call(given, start, side, offset=1)
-        upper = given.part(cut, size).joined(given.part(0, _BEHIND))
-        second = self._call(upper, start + cut, side, offset=1)
-        return joined(
-            [
-                self._call(given.part(0, cut), start, side, offset=1),
-                second.part(0, size - cut),
-            ]
-        )
+        longer = given.part(0, 1).joined(given).joined(given.part(0, _BEHIND))
+        return self._call(longer, start, side).part(1, len(given.x) + 1)
 
     def _lanes(
         self, given: Arguments, results: Results, again: Results | None, start: int, side: int
     ) -> None:
-        """Hold results against a second evaluation (None: known to agree), and those at either end
-        against the subject called on them alone."""
+        """Hold results against a second evaluation (None: known to agree). In the first batch of a
+        block also those at either end against calls on them alone, and an odd number in the middle
+        against a call on those."""
         size = len(given.x)
         breaches = np.zeros(size, np.bool_)
         if again is not None:
             self._mark_different(results, again, 0, size, breaches)
-        for lower, upper in {(0, 1), (size - 1, size)}:
-            alone = self._subject.single(given.part(lower, upper))
-            self._mark_different(results, alone, lower, upper, breaches)
+        if start == self._block.start:
+            for lower, upper in {(0, 1), (size - 1, size)}:
+                alone = self._subject.single(given.part(lower, upper))
+                self._mark_different(results, alone, lower, upper, breaches)
+            lower, upper = size // 2, min(size // 2 + _PIECE, size)
+            piece = self._call(given.part(lower, upper), start + lower, side)
+            self._mark_different(results, piece, lower, upper, breaches)
         self._tallies.add("lanes", breaches, size, start, side)
 
     def _mark_different(

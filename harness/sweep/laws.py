@@ -4,8 +4,8 @@
 |----------------------|--------------------------------------------------------------------------|
 | output-bounded       | |y| <= 1                                                                 |
 | gradient-sign        | d >= 0; with upstream gradients, d has the sign of g (where |y| <= 1)    |
-| lanes                | a result does not depend on where in a tensor its input lies, nor, for a |
-|                      | neuron, on being one of a batch                                          |
+| lanes                | a result does not depend on where in a tensor its input lies; in samples |
+|                      | of every block, nor on being evaluated alone                             |
 | output-odd           | y(-x) = -y(x), bit for bit                                               |
 | gradient-even        | d(-x) = d(x), bit for bit                                                |
 | gradient-odd         | d(y, -g) = -d(y, g), bit for bit                                         |

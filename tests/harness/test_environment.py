@@ -5,8 +5,8 @@ from __future__ import annotations
 import platform
 
 import hypothesis
-import msgspec
 import mpmath
+import msgspec
 import numpy
 import pytest
 import torch
@@ -38,7 +38,7 @@ def test_versions_and_settings_are_those_in_use() -> None:
 
 
 def test_it_is_plain_json() -> None:
-    """torch.__version__ for one is no plain string; the file that ends a run must not fail on it."""
+    """torch.__version__ for one is no plain string; a report must not fail on it."""
     found = describe_environment(seed=0, flush_to_zero=False)
     assert found == msgspec.json.decode(msgspec.json.encode(found))
 

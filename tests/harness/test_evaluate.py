@@ -90,7 +90,7 @@ class TestSound:
         assert {} == evaluate(faulty.right, case).breaches
 
     def test_strange_strides_of_results_are_no_fault(self) -> None:
-        """An expanded result, a negated view and a list instead of a tuple are read all the same."""
+        """An expanded result, a negated view and a list for a tuple are read all the same."""
 
         def neuron(x: Any, w: Any, b: Any, g: Any) -> Any:
             negated = torch.complex(b, b).conj().imag  # a view with its negative bit set

@@ -118,7 +118,7 @@ class TestRefusals:
         """Stored outputs are no neuron's inputs."""
         with pytest.raises(UsageError, match=r"2 inputs and 0 weights, .*; say --as tanh-gradient"):
             explain_case("textbook", Case("float32", (0.5, 0.25), (), 0.0, 1.0))
-        with pytest.raises(UsageError, match="has weights, .*a tanh-gradient takes none"):
+        with pytest.raises(UsageError, match=r"has weights, .*a tanh-gradient takes none"):
             explain_case("aten-tanh-gradient", CASE)
 
     def test_a_subject_or_device_that_is_not_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +206,7 @@ class TestReading:
         """Bytes, and folders."""
         path = tmp_path / "bytes"
         path.write_bytes(b"\xff\xfe")
-        with pytest.raises(UsageError, match="cannot be read .it is not text."):
+        with pytest.raises(UsageError, match=r"cannot be read .it is not text."):
             read_case(str(path))
-        with pytest.raises(UsageError, match="cannot be read .Is a directory."):
+        with pytest.raises(UsageError, match=r"cannot be read .Is a directory."):
             read_case(str(tmp_path))

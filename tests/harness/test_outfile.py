@@ -89,7 +89,9 @@ class TestWriting:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(os, "replace", refuse)
-        with pytest.raises(UsageError, match="cannot be written .No space left on device.; expect"):
+        with pytest.raises(
+            UsageError, match=r"cannot be written .No space left on device.; expect"
+        ):
             out.write(b"new")
         assert b"old" == path.read_bytes()
         assert ["old.json"] == names(tmp_path)

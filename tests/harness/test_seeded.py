@@ -36,7 +36,7 @@ def test_examples_are_as_many_as_asked() -> None:
 def test_constants_of_other_modules_are_not_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A module with numbers of its own, imported between two runs, changes nothing in the second."""
+    """Numbers in the source of a module imported between two runs change nothing."""
     before = drawn(3)
     numbers = [2**39 + 7919 * index for index in range(1, 61)]
     (tmp_path / "numerous.py").write_text(f"NUMBERS = {numbers}\n")

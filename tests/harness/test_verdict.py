@@ -148,7 +148,7 @@ def test_raise_for_failure_says_what_failed() -> None:
     assert "given float32 cpu: raised ValueError: no" in str(failed.value)
     assert CASE.to_json() in str(failed.value)
     assert "as required" not in str(failed.value)
-    with pytest.raises(VerificationError, match="^nothing was verified; expected at least one"):
+    with pytest.raises(VerificationError, match=r"^nothing was verified; expected at least one"):
         Verification({}, ()).raise_for_failure()
     with pytest.raises(VerificationError, match=r"^the verification was interrupted after 1 verd"):
         Verification({}, (PASSING,), interrupted=True).raise_for_failure()

@@ -9,7 +9,7 @@ from reference import certified, certified_binary32, certified_sweep
 from reference.answers import Judgement
 from reference.carriers import Carried
 from reference.exact import exact
-from reference.formats import BINARY32, FORMATS, Format
+from reference.formats import BINARY32, BINARY64, FORMATS, Format
 from reference.neuron import sech2, tanh
 from tests.certified_inputs import moved, patterns, spread, truncated
 
@@ -67,13 +67,41 @@ RAW_BLOCKS = {
 }
 
 
-def computed_results(right: Carried, rng: np.random.Generator) -> list[Carried]:
+def random64(low: float, high: float) -> Carried:
+    return np.random.default_rng(9).uniform(low, high, SIZE)
+
+
+BLOCKS64 = {
+    "uniform patterns": patterns(SIZE, BINARY64, np.random.default_rng(2)),
+    "every binade": spread(SIZE, BINARY64, np.random.default_rng(3)),
+    "both signs, curved": random64(-3.0, 3.0),
+    "small": random64(2.0**-12, 2.0**-8),
+    "saturating": random64(17.0, 21.0),
+    "to the seam of the pairs": random64(300.0, 320.0),
+    "gradient becoming subnormal": random64(350.0, 375.0),
+    "gradient vanishing": random64(371.0, 400.0),
+    "zero": neighbours_of(0.0, BINARY64),
+    "2^-31, the seam of the tiny range": neighbours_of(2.0**-31, BINARY64),
+    "2^-30, the seam of the pairs": neighbours_of(2.0**-30, BINARY64),
+    "negative": neighbours_of(-1.25, BINARY64),
+    "19.06, where tanh rounds to 1": neighbours_of(19.061547465398498, BINARY64),
+    "380, the seam of the saturated range": neighbours_of(380.0, BINARY64),
+    "deep in the saturated range": neighbours_of(-1e300, BINARY64),
+    "infinity": neighbours_of(np.inf, BINARY64),
+    "nan": neighbours_of(np.nan, BINARY64),
+}
+
+
+def computed_results(
+    right: Carried, rng: np.random.Generator, format: Format = BINARY32
+) -> list[Carried]:
     """Right results, results some floats off, and wild ones."""
-    wild = np.where(rng.random(right.size) < 0.5, rng.permutation(right), np.float32("nan"))
-    infinite = np.where(rng.random(right.size) < 0.1, np.float32("-inf"), right)
+    kind = right.dtype.type
+    wild = np.where(rng.random(right.size) < 0.5, rng.permutation(right), kind("nan"))
+    infinite = np.where(rng.random(right.size) < 0.1, kind("-inf"), right)
     return [
         right,
-        *(moved(right, steps, BINARY32, rng) for steps in (1, 2, 5000)),
+        *(moved(right, steps, format, rng) for steps in (1, 2, 5000)),
         wild,
         infinite,
         -right,
@@ -98,6 +126,24 @@ def test_activations_are_judged_as_by_answers(x: Carried) -> None:
     outputs, slopes = (f(x, format=BINARY32) for f in (certified.tanh, certified.sech2))
     right = outputs.rounded().values, slopes.rounded().values
     for y, d in zip(*(computed_results(values, rng) for values in right), strict=True):
+        found = sweep.judge(x, y, d)
+        assert_same(outputs.judge(y), found.output)
+        assert_same(slopes.judge(d), found.gradient)
+
+
+@pytest.mark.parametrize("x", BLOCKS64.values(), ids=BLOCKS64.keys())
+def test_binary64_activations_are_judged_as_by_answers(x: Carried) -> None:
+    """ActivationSweep and rounded_tanh_sech2 in binary64 give what Answers give."""
+    rng = np.random.default_rng(4)
+    sweep = certified.ActivationSweep(BINARY64, x.size)
+    outputs, slopes = (f(x, format=BINARY64) for f in (certified.tanh, certified.sech2))
+    right = outputs.rounded().values, slopes.rounded().values
+    for expected, found in zip(
+        right, certified.rounded_tanh_sech2(x, format=BINARY64), strict=False
+    ):
+        nan = np.isnan(expected)
+        assert expected[~nan].tobytes() == found[~nan].tobytes()
+    for y, d in zip(*(computed_results(values, rng, BINARY64) for values in right), strict=True):
         found = sweep.judge(x, y, d)
         assert_same(outputs.judge(y), found.output)
         assert_same(slopes.judge(d), found.gradient)

@@ -258,7 +258,7 @@ def test_a_result_that_depends_on_its_place_breaks_the_law_of_lanes() -> None:
 
     plan = make_plan(patched(tail), dtype="float16", first=0.25, last=0.75)
     summary = summary_of(plan)
-    # The tails of the whole and of the first of two pieces; behind the second is something more.
+    # The tails of the whole and of a piece from its middle.
     assert 6 == summary.laws["lanes"].breaches
     assert {"lanes", "output-monotone"} == set(breaches(summary))
 
