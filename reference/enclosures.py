@@ -181,9 +181,9 @@ def place(values: Enclosures, format: Format) -> Placed:
     straddles = ((head - 1.0) + (tail - radius) < 0.0) & (scale > format.emin)
     half = np.where(straddles, 0.25, 0.5) * quantum
     # fl(offset + tail) is off by at most 2^-53 |residual|; 2^-52 quanta cover that and the
-    # comparison. Exact values: one without a tail has an exact residual, and rint broke its tie; one
-    # whose head is a float of the format is at most half an ulp of binary64 away from it, and where
-    # that is a tie, the sum that made head = fl(head + tail) took it to even.
+    # comparison. Exact values: one without a tail has an exact residual, and rint broke its tie;
+    # one whose head is a float of the format is at most half an ulp of binary64 away from it, and
+    # where that is a tie, the sum that made head = fl(head + tail) took it to even.
     margin = half - np.abs(residual)
     decided = margin > radius + quantum * 2.0**-52
     decided |= (radius == 0.0) & ((tail == 0.0) | (offset == 0.0)) & ~straddles

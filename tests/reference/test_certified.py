@@ -150,6 +150,17 @@ def test_neurons_agree_with_the_exact_oracle(kind: str, width: int, format: Form
             assert_agrees_with_the_exact_oracle(answers, computed)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0], ids=["above", "below"])
+def test_a_product_far_below_the_bias_is_not_lost(sign: float) -> None:
+    """Which neighbours of b are faithful to x w + b depends on the sign of the least product."""
+    x, w = np.array([[sign * 2.0**-500]]), np.array([[2.0**-400]])
+    b = np.array([1.5 * 2.0**500])
+    batch = certified.neurons(x, w, b, np.ones(1), format=BINARY64)
+    assert b.tolist() == batch.preactivation.rounded().values.tolist()
+    for computed in (b, np.nextafter(b, np.inf), np.nextafter(b, 0.0)):
+        assert_agrees_with_the_exact_oracle(batch.preactivation, computed)
+
+
 @pytest.mark.parametrize("format", [BINARY32, BINARY64], ids=lambda format: format.name)
 def test_ordinary_neurons_are_settled_without_escalation(format: Format) -> None:
     """Wide neurons without cancellation stay in double-double: one in a thousand may not."""

@@ -39,6 +39,7 @@ BLOCKS = {
     "subnormal": neighbours_of(2.0**-130, BINARY32),
     "2^-16, the seam of the tiny range": neighbours_of(2.0**-16, BINARY32),
     "-2^-16": neighbours_of(-(2.0**-16), BINARY32),
+    "2^-13, where errors count": neighbours_of(2.0**-13, BINARY32),
     "2^-12": neighbours_of(2.0**-12, BINARY32),
     "negative": neighbours_of(-1.25, BINARY32),
     "9.01, where tanh rounds to 1": neighbours_of(9.010913848876953, BINARY32),
@@ -82,6 +83,7 @@ BLOCKS64 = {
     "gradient vanishing": random64(371.0, 400.0),
     "zero": neighbours_of(0.0, BINARY64),
     "2^-31, the seam of the tiny range": neighbours_of(2.0**-31, BINARY64),
+    "2^-28, where errors count": neighbours_of(2.0**-28, BINARY64),
     "2^-30, the seam of the pairs": neighbours_of(2.0**-30, BINARY64),
     "negative": neighbours_of(-1.25, BINARY64),
     "19.06, where tanh rounds to 1": neighbours_of(19.061547465398498, BINARY64),
@@ -191,6 +193,23 @@ def test_every_format_can_be_swept(format: Format) -> None:
     assert_same(certified.tanh_gradient(y, x, format=format).judge(d), raw)
 
 
+@pytest.mark.parametrize("wrong", ["output", "gradient"])
+@pytest.mark.parametrize("format", [BINARY32, BINARY64], ids=lambda format: format.name)
+@pytest.mark.parametrize("value", [1e-20, -1e-20, 1e10, -1e10, np.nan])
+def test_one_wrong_result_among_thousands_is_seen(value: float, format: Format, wrong: str) -> None:
+    """The short cuts of tiny, saturated and NaN blocks look at every result."""
+    x = neighbours_of(value, format)
+    x = x[np.isnan(x) == np.isnan(value)]
+    computed = dict(
+        zip(("output", "gradient"), certified.rounded_tanh_sech2(x, format=format), strict=False)
+    )
+    computed[wrong][1234] = 0.25
+    found = certified.ActivationSweep(format, x.size).judge(x, *computed.values())
+    assert [1234] == np.flatnonzero(getattr(found, wrong).misrounded).tolist()
+    other = {"output": "gradient", "gradient": "output"}[wrong]
+    assert not getattr(found, other).misrounded.any()
+
+
 def test_short_blocks_and_empty_ones() -> None:
     """A sweep ends with a block that is not full."""
     sweep = certified.ActivationSweep(BINARY32, 100)
@@ -230,6 +249,36 @@ def test_hard_to_round_arguments_are_rounded_right(name: str) -> None:
     real = {"tanh": tanh, "sech2": sech2}[name]
     expected = [real(exact(value)).rounded(BINARY32) for value in x.tolist()]
     assert expected == found.tolist()
+
+
+@pytest.mark.parametrize("off", [2.0**-43, -(2.0**-43)], ids=["too large", "too small"])
+def test_any_numpy_within_the_bound_gives_the_same_answers(
+    off: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With tanh off by half the bound and exp by a quarter, near ties and in the subnormal tail."""
+    tail = np.random.default_rng(10).uniform(43.5, 53.0, 1 << 18).astype(np.float32)
+    x = np.concatenate([closest_to_ties("tanh", 300), closest_to_ties("sech2", 300), tail])
+    outputs, slopes = (f(x, format=BINARY32) for f in (certified.tanh, certified.sech2))
+    right = outputs.rounded().values, slopes.rounded().values
+    sweep = certified.ActivationSweep(BINARY32, x.size)
+    tanh_function, exp_function = np.tanh, np.exp
+
+    def worse_tanh(values: np.ndarray, out: np.ndarray) -> np.ndarray:
+        return np.multiply(tanh_function(values, out=out), 1 + off, out=out)
+
+    def worse_exp(values: np.ndarray, out: np.ndarray) -> np.ndarray:
+        return np.multiply(exp_function(values, out=out), 1 + off / 2, out=out)
+
+    monkeypatch.setattr(np, "tanh", worse_tanh)
+    monkeypatch.setattr(np, "exp", worse_exp)
+    found = certified.rounded_tanh_sech2(x, format=BINARY32)
+    assert right[0].tobytes() == found.tanh.tobytes()
+    assert right[1].tobytes() == found.sech2.tobytes()
+    judged = sweep.judge(x, *right)
+    assert not judged.output.misrounded.any()
+    assert not judged.gradient.misrounded.any()
+    assert right[0].tobytes() == judged.output.rounded.tobytes()
+    assert right[1].tobytes() == judged.gradient.rounded.tobytes()
 
 
 def test_values_near_ties_are_marked() -> None:

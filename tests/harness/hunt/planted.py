@@ -56,16 +56,13 @@ def _window(start: float, size: int) -> Callable[[Tensor], Tensor]:
 
 
 _ONE_FROM = landmarks(BINARY64).one_from
+_LN2 = BINARY64.to_bits(5 * math.log(2) / 4)
 
 #: 2^20 neighbouring numbers in the middle of a binade, next to a short number.
-in_a_window = _where(_window(0x1.6p-1, 1 << 20))
+in_a_window = _where(_window(0.6875, 1 << 20))
 #: As many beside a multiple of ln 2, on the other side of zero.
 beside_ln2 = _where(
-    lambda bits: _in_range(
-        -(bits + _MAGNITUDE + 1), -BINARY64.to_bits(5 * math.log(2) / 4), -BINARY64.to_bits(0.8)
-    )
-    & (bits & _MAGNITUDE > BINARY64.to_bits(5 * math.log(2) / 4) - (1 << 20))
-    & (bits < 0)
+    lambda bits: (bits < 0) & _in_range(bits & _MAGNITUDE, _LN2 - (1 << 20), _LN2)
 )
 #: The sixteen numbers before the one from which tanh rounds to 1.
 below_a_threshold = _where(lambda bits: _in_range(bits & _MAGNITUDE, _ONE_FROM - 16, _ONE_FROM))
