@@ -6,7 +6,7 @@ The laws checked here are those that any single call can show:
 |--------------------|---------------------------------------------------------------------------|
 | structure          | the results are tensors of the right number, shape, dtype and device      |
 | inputs-untouched   | the arguments hold the same bits after the call                           |
-| results-own-memory | no result shares memory with an argument                                  |
+| results-own-memory | no result shares memory with an argument, or with those of the next call  |
 | repeatable         | the same call a second time gives the same bits                           |
 | global-state       | default dtype, grad mode, threads, RNG and flush-to-zero are as found     |
 """
@@ -54,7 +54,8 @@ class Evaluator:
     def __init__(self, subject: Subject, device: str, *, flush_to_zero: bool = False) -> None:
         self._kind = subject.kind
         self._device = device
-        self._flush = flush_to_zero
+        self._device_type = torch.device(device).type
+        self._flush = self._flushed_after = flush_to_zero
         self._arguments = _ARGUMENT_NAMES[subject.kind]
         if subject.kind is Kind.TANH_GRADIENT:
             self._function: Callable[..., Any] = subject.function
@@ -68,23 +69,25 @@ class Evaluator:
         build = tanh_gradient_arguments if self._kind is Kind.TANH_GRADIENT else arguments
         tensors: tuple[torch.Tensor, ...] = build(case, self._device)
         before = [tensor.detach().clone() for tensor in tensors]
-        state = _GlobalState.now()
+        state = _GlobalState.now(self._flush)
         breaches: dict[str, str] = {}
         try:
-            first, after = self._call(tensors)
+            first = self._call(tensors)
             touched = [
                 name
                 for name, tensor, copy in zip(self._arguments, tensors, before, strict=True)
                 if not _untouched(tensor, copy)
             ]
-            second, _ = self._call(build(case, self._device) if touched else tensors)
+            second = self._call(build(case, self._device) if touched else tensors)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             return Evaluation(None, {}, raised=_one_line(error))
         finally:
-            state.restore()
-        changed = state.difference(after, self._flush)
+            after = _GlobalState.now(self._flushed_after)
+            if after != state:
+                state.restore()
+        changed = state.difference(after)
         if changed:
             breaches["global-state"] = changed
         if touched:
@@ -93,23 +96,29 @@ class Evaluator:
         fault = self._structure_fault(case, results)
         if fault:
             return Evaluation(None, {"structure": fault, **breaches})
-        shared = _shared_memory(self.quantities, results, self._arguments, tensors)
+        different = _first_difference(self.quantities, results, again)
+        owners = dict(zip(self._arguments, tensors, strict=True))
+        if not different:
+            # Both answers are alive, so a buffer that serves twice shows.
+            calls = zip(self.quantities, again, strict=True)
+            owners = {f"the {name} of the next call": tensor for name, tensor in calls} | owners
+        shared = _shared_memory(self.quantities, results, owners)
         if shared:
             breaches["results-own-memory"] = shared
-        different = _first_difference(self.quantities, results, again)
         if different:
             breaches["repeatable"] = different
         return Evaluation(dict(zip(self.quantities, map(_floats, results), strict=True)), breaches)
 
-    def _call(self, tensors: tuple[torch.Tensor, ...]) -> tuple[Any, _GlobalState]:
-        """The subject's answer, and the global state it leaves. It runs in the flush mode that the
-        process was found in; subnormals are kept again afterwards."""
+    def _call(self, tensors: tuple[torch.Tensor, ...]) -> Any:
+        """The subject's answer. It runs in the flush mode that the process was found in; what mode
+        it leaves is noted, and subnormals are kept again afterwards."""
         if self._flush:
             torch.set_flush_denormal(True)
         try:
-            return self._function(*tensors), _GlobalState.now()
+            return self._function(*tensors)
         finally:
-            if flushing():
+            self._flushed_after = bool(flushing())
+            if self._flushed_after:
                 torch.set_flush_denormal(False)
 
     def _structure_fault(self, case: Case, results: Sequence[Any]) -> str | None:
@@ -119,19 +128,19 @@ class Evaluator:
             count = len(results)
             returned = f"{count} result{'' if count == 1 else 's'}"
             return f"returned {returned}; expected {len(self.quantities)}"
-        vector = torch.Size([len(case.inputs)])
+        vector = (len(case.inputs),)
         dtype = torch_dtype(case.dtype)
         for name, result in zip(self.quantities, results, strict=True):
             if not isinstance(result, torch.Tensor):
                 return f"{name} is a {type(result).__name__}; expected a torch.Tensor"
-            shape = torch.Size([]) if name in _SCALARS else vector
+            shape = () if name in _SCALARS else vector
             if result.shape != shape:
-                return f"{name} has shape {tuple(result.shape)}; expected {tuple(shape)}"
+                return f"{name} has shape {tuple(result.shape)}; expected {shape}"
             if result.dtype is not dtype:
                 return f"{name} is {result.dtype}; expected {dtype}"
             if result.layout is not torch.strided:
                 return f"{name} has layout {result.layout}; expected {torch.strided}"
-            if result.device.type != torch.device(self._device).type:
+            if result.device.type != self._device_type:
                 return f"{name} is on {result.device}; expected {self._device}"
         return None
 
@@ -155,31 +164,30 @@ class _GlobalState:
     flush: bool
 
     @staticmethod
-    def now() -> _GlobalState:
+    def now(flush: bool) -> _GlobalState:
+        """The state, with the flush mode that the subject was to find, or that it left."""
         return _GlobalState(
             torch.get_default_dtype(),
             torch.is_grad_enabled(),
             torch.get_num_threads(),
             bytes(torch.get_rng_state().numpy()),
-            bool(flushing()),
+            flush,
         )
 
-    def difference(self, after: _GlobalState, flush_expected: bool) -> str | None:
-        """What `after` has changed, in words. The flush mode of the call is the harness's own."""
+    def difference(self, after: _GlobalState) -> str | None:
+        """What `after` has changed, in words."""
         changes = []
         for name in ("default_dtype", "grad_enabled", "threads"):
             if getattr(self, name) != getattr(after, name):
                 changes.append(f"{name} from {getattr(self, name)} to {getattr(after, name)}")
         if self.rng != after.rng:
             changes.append("the state of the random number generator")
-        if after.flush != flush_expected:
+        if after.flush != self.flush:
             changes.append(f"flush-to-zero to {after.flush}")
         return f"the call changed {', '.join(changes)}" if changes else None
 
     def restore(self) -> None:
-        """Put back what differs now. The flush mode is the caller's business."""
-        if _GlobalState.now() == self:
-            return
+        """Put it back, but for the flush mode, which is the caller's business."""
         torch.set_default_dtype(self.default_dtype)
         torch.set_grad_enabled(self.grad_enabled)
         if torch.get_num_threads() != self.threads:
@@ -198,14 +206,11 @@ def _floats(tensor: torch.Tensor) -> list[float]:
 
 
 def _shared_memory(
-    quantities: Sequence[str],
-    results: Sequence[torch.Tensor],
-    names: Sequence[str],
-    tensors: Sequence[torch.Tensor],
+    quantities: Sequence[str], results: Sequence[torch.Tensor], owners: Mapping[str, torch.Tensor]
 ) -> str | None:
     storages = {
         tensor.untyped_storage().data_ptr(): name
-        for name, tensor in zip(names, tensors, strict=True)
+        for name, tensor in owners.items()
         if tensor.untyped_storage().nbytes()
     }
     for quantity, result in zip(quantities, results, strict=True):

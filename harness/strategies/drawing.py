@@ -152,12 +152,9 @@ class Drawing:
         """An upstream gradient g; `special` ones are infinite or NaN one time in four.
 
         1, -1, powers of two, zeros of both signs, ordinary, subnormal and huge values, and
-        rarely (one time in 32) a non-finite one. One draw: the low bits choose the sort.
+        rarely (one time in 32) a non-finite one.
         """
-        code = self.integer(20)
-        if code < len(_GRADIENTS):
-            return _GRADIENTS[code]
-        sort, number = code & 31, code >> 5
+        sort, number = self.index(32), self.integer(15)
         format = self.format
         if sort == 31 or (special and sort >= 24):
             return _NON_FINITE[number % len(_NON_FINITE)]

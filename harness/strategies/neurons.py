@@ -255,8 +255,9 @@ def neuron_case(below: Below, dtype: str, regime: Regime) -> Case:
     elif regime in _NEED_TERMS:
         sizes = NONEMPTY_SIZES
     drawing = Drawing(below, dtype, sizes)
-    terms = _BUILDERS[regime](drawing)
+    # Before the vectors, whose length would shift it about while a case shrinks.
     gradient = drawing.gradient(special=regime is Regime.SPECIAL)
+    terms = _BUILDERS[regime](drawing)
     if regime is Regime.SPECIAL:
         terms, gradient = _made_special(drawing, terms, gradient)
     return Case(dtype, *terms, gradient, drawing.layout)

@@ -32,8 +32,9 @@ def tanh_gradient_case(below: Below, dtype: str, regime: Regime) -> Case:
     elif regime is Regime.LONG:
         sizes = None
     drawing = Drawing(below, dtype, sizes)
-    outputs = _stored_outputs(drawing, regime)
+    # Before the vector, whose length would shift it about while a case shrinks.
     gradient = drawing.gradient(special=regime is Regime.SPECIAL)
+    outputs = _stored_outputs(drawing, regime)
     return Case(dtype, outputs, (), 0.0, gradient, drawing.layout)
 
 
