@@ -44,7 +44,7 @@ def subjects() -> None:
     from harness.subjects import builtin_subjects
     from harness.table import subject_table, table_text
 
-    _show(table_text(subject_table(builtin_subjects()), sys.stdout, fold=True), sys.stdout)
+    show(table_text(subject_table(builtin_subjects()), sys.stdout, fold=True), sys.stdout)
 
 
 def _names(
@@ -148,7 +148,7 @@ def verify(
     except BrokenPipeError:
         _abandon(sys.stdout)
     finally:
-        _show(*_summary(verification, sys.stderr if piped else sys.stdout))
+        show(*_summary(verification, sys.stderr if piped else sys.stdout))
     return verification.exit_status
 
 
@@ -175,7 +175,7 @@ def _summary(verification: Verification, stream: IO[str]) -> tuple[str, IO[str]]
     return "\n".join(parts), stream
 
 
-def _show(text: str, stream: IO[str]) -> None:
+def show(text: str, stream: IO[str]) -> None:
     """Print to a reader who may be gone, which is no error of this program's.
 
     Raises UsageError if the text cannot be written for another reason.
@@ -219,7 +219,7 @@ def explain(
     text = explain_case(
         subject, read_case(case), kind=kind, device=device, activation_ulps=activation_ulps
     )
-    _show(f"{text}\n", sys.stdout)
+    show(f"{text}\n", sys.stdout)
     return 0
 
 

@@ -42,7 +42,7 @@ from reference.dyadic import (
 )
 from reference.exact import Exact, exact, one_minus_square, product
 from reference.formats import Format
-from reference.measure import error, matches
+from reference.measure import decide, error, matches
 from reference.neuron import ExactNeuron, tanh_gradient
 from reference.real import Real
 
@@ -81,12 +81,25 @@ class Element(NamedTuple):
     `bound_ratio` where the error has no size (NaN or an unexplained infinity)."""
 
     computed: float
-    exact: Real
-    bound: Bound
     grade: Grade | None
     ulps: float | None
     bound_ratio: float | None
     hazard: bool
+    base: Real
+    limits: Bound | _Gradient
+    multiplier: Exact | None = None
+
+    @property
+    def exact(self) -> Real:
+        """What should have been computed."""
+        return self.base if self.multiplier is None else self.base.times(self.multiplier)
+
+    @property
+    def bound(self) -> Bound:
+        """What it may be off by."""
+        if isinstance(self.limits, Bound):
+            return self.limits
+        return self.limits.bound(ONE if self.multiplier is None else self.multiplier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +161,7 @@ def judge_neuron(
     if isinstance(neuron.preactivation, float) and not isfinite(neuron.preactivation):
         return _judge_not_finite(neuron, computed, arithmetic)
     bounds = neuron_bounds(neuron, arithmetic)
-    above, below = overflow_possible(neuron, arithmetic)
+    above, below = overflow_possible(neuron, arithmetic, bounds)
     output_bound = bounds.output if bounds else None
     textbook = bounds.textbook if bounds else None
     gradient = _Gradient(
@@ -159,16 +172,18 @@ def judge_neuron(
         hazard=_GRADIENT_HAZARDS if above or below else frozenset(),
     )
     output = Bound(output_bound, output_bound, hazard=_output_hazards(above, below))
-    expected: dict[str, tuple[Sequence[Real], Sequence[Bound]]] = {
-        "output": ([neuron.output], [output]),
-        "input_gradient": (neuron.input_gradient, [gradient.bound(w) for w in neuron.weights]),
-        "weight_gradient": (neuron.weight_gradient, [gradient.bound(x) for x in neuron.inputs]),
-        "bias_gradient": ([neuron.bias_gradient], [gradient.itself()]),
-    }
+    d = neuron.bias_gradient
+    multiples = {"input_gradient": neuron.weights, "weight_gradient": neuron.inputs}
     return Judgement(
         {
-            name: _judge(name, reals, limits, computed[name], arithmetic)
-            for name, (reals, limits) in expected.items()
+            "output": _judge("output", [neuron.output], [output], computed["output"], arithmetic),
+            **{
+                name: _judge_multiples(name, d, gradient, by, computed[name], arithmetic)
+                for name, by in multiples.items()
+            },
+            "bias_gradient": _judge(
+                "bias_gradient", [d], [gradient.itself()], computed["bias_gradient"], arithmetic
+            ),
         }
     )
 
@@ -242,12 +257,74 @@ def _judge(
     computed: Sequence[float],
     arithmetic: Arithmetic,
 ) -> tuple[Element, ...]:
-    if len(computed) != len(reals):
-        raise ValueError(f"{name} has {len(computed)} elements; expected {len(reals)}")
+    _require_length(name, computed, len(reals))
     return tuple(
         _judge_element(real, bound, value, arithmetic)
         for real, bound, value in zip(reals, bounds, computed, strict=True)
     )
+
+
+def _judge_multiples(
+    name: str,
+    d: Real,
+    gradient: _Gradient,
+    multipliers: Sequence[Exact],
+    computed: Sequence[float],
+    arithmetic: Arithmetic,
+) -> tuple[Element, ...]:
+    """The elements of d * m for each multiplier m."""
+    _require_length(name, computed, len(multipliers))
+    quick = d.curve is not None and gradient.regular and not arithmetic.flush_to_zero
+    elements = []
+    for multiplier, value in zip(multipliers, computed, strict=True):
+        element = None
+        if quick and isinstance(multiplier, Dyadic) and isfinite(value):
+            element = _judge_multiple(d, gradient, multiplier, value, arithmetic.format)
+        if element is None:
+            bound = gradient.bound(multiplier)
+            element = _judge_element(d.times(multiplier), bound, value, arithmetic)
+        elements.append(element)
+    return tuple(elements)
+
+
+def _require_length(name: str, computed: Sequence[float], expected: int) -> None:
+    if len(computed) != expected:
+        raise ValueError(f"{name} has {len(computed)} elements; expected {expected}")
+
+
+def _judge_multiple(
+    d: Real, gradient: _Gradient, multiplier: Dyadic, computed: float, format: Format
+) -> Element | None:
+    """`_judge_element` for a result that is within its bounds for sure; None for any other.
+
+    Most elements are, and a neuron has thousands: this makes no objects on the way.
+    """
+    stable, textbook = gradient.stable, gradient.textbook
+    assert stable is not None and textbook is not None
+    (low, exponent), (high, _) = d.first_enclosure
+    mantissa, multiplier_exponent = multiplier
+    low, high = low * mantissa, high * mantissa
+    if mantissa < 0:
+        low, high = high, low
+    decided = decide(low, high, exponent + multiplier_exponent, computed, format)
+    if decided is None:
+        return None
+    difference, scale, quantum, correct, faithful = decided
+    try:
+        within, bound_ratio = textbook.admits(difference, scale, multiplier)
+        ulps = difference / (1 << quantum - scale)
+    except OverflowError:
+        return None
+    if correct:
+        grade = Grade.CORRECT
+    elif faithful:
+        grade = Grade.FAITHFUL
+    elif not within or _vacuous(textbook.multiple(multiplier), format):
+        return None
+    else:
+        within_stable, _ = stable.admits(difference, scale, multiplier)
+        grade = Grade.STABLE if within_stable else Grade.TEXTBOOK
+    return Element(computed, grade, ulps, bound_ratio, False, d, gradient, multiplier)
 
 
 def _judge_element(real: Real, bound: Bound, computed: float, arithmetic: Arithmetic) -> Element:
@@ -255,7 +332,7 @@ def _judge_element(real: Real, bound: Bound, computed: float, arithmetic: Arithm
     measured = error(real, computed, format, flush_to_zero=arithmetic.flush_to_zero)
     if measured is None:
         grade, hazard = _grade_special(real, bound, computed, format)
-        return Element(computed, real, bound, grade, None, None, hazard)
+        return Element(computed, grade, None, None, hazard, real, bound)
     size = magnitude(measured.difference)
     bound_ratio = None if bound.textbook is None else _ratio(size, bound.textbook)
     hazard = False
@@ -274,7 +351,7 @@ def _judge_element(real: Real, bound: Bound, computed: float, arithmetic: Arithm
         grade, hazard, bound_ratio = Grade.TEXTBOOK, True, None
     elif not _vacuous(bound.textbook, format):
         grade = Grade.WRONG
-    return Element(computed, real, bound, grade, measured.ulps, bound_ratio, hazard)
+    return Element(computed, grade, measured.ulps, bound_ratio, hazard, real, bound)
 
 
 def _grade_special(
@@ -344,6 +421,11 @@ class _Gradient(NamedTuple):
     infinite: tuple[float, ...]
     overflowing: float
     hazard: frozenset[str]
+
+    @property
+    def regular(self) -> bool:
+        """Whether plain bounds say all there is to say."""
+        return self.stable is not None and self.textbook is not None and not self.infinite
 
     def bound(self, multiplier: Exact) -> Bound:
         """The bound of d * multiplier."""

@@ -53,7 +53,7 @@ def hunt(
     is broken; 5 stopped before the budget was used up: what was found until then is shown.
     """
     from harness.api import fresh_seed
-    from harness.cli import _show
+    from harness.cli import show
     from harness.hunt.plan import DEFAULT_SECONDS, make_plan
     from harness.hunt.record import exit_status, to_json
     from harness.outfile import OutFile
@@ -87,7 +87,7 @@ def hunt(
             json_out.write(to_json(hunted))
     finally:
         stream = sys.stderr if piped else sys.stdout
-        _show(_summary(hunted, stream), stream)
+        show(_summary(hunted, stream), stream)
     return exit_status(hunted)
 
 

@@ -60,7 +60,7 @@ def sweep(
     the same result in every lane) or --require broken; 5 stopped before the end: what was done is
     shown, marked incomplete, and --resume goes on from there.
     """
-    from harness.cli import _show
+    from harness.cli import show
     from harness.executor import ExecutorError
     from harness.outfile import OutFile
     from harness.store import StoreError
@@ -93,7 +93,7 @@ def sweep(
             json_out.write(to_json([swept], environment()))
     finally:
         stream = sys.stderr if piped else sys.stdout
-        _show(_summary(swept, jobs, stream), stream)
+        show(_summary(swept, jobs, stream), stream)
     return swept.exit_status
 
 

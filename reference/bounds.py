@@ -103,14 +103,34 @@ class GradientBound:
 
     def multiple(self, multiplier: Dyadic) -> Dyadic:
         """The bound of d * m for a finite m."""
-        size = abs(multiplier.mantissa)
-        exponent = multiplier.exponent
-        bound = add(
-            Dyadic(size * self.slope.mantissa, exponent + self.slope.exponent), self.absolute
-        )
-        if self.subnormal.mantissa and compare(Dyadic(size, exponent), self.subnormal) < 0:
-            bound = add(bound, multiply(Dyadic(size, exponent), self.subnormal_slope))
+        size = magnitude(multiplier)
+        bound = add(multiply(size, self.slope), self.absolute)
+        if compare(size, self.subnormal) < 0:
+            bound = add(bound, multiply(size, self.subnormal_slope))
         return bound
+
+    def admits(self, difference: int, scale: int, multiplier: Dyadic) -> tuple[bool, float]:
+        """Whether |difference| * 2^scale is within `multiple(multiplier)`, and their ratio.
+
+        The same as by `multiple`, on plain integers, for the inner loop of a verification; not with
+        flush-to-zero. Raises OverflowError if the ratio is no finite float.
+        """
+        mantissa, exponent = multiplier
+        slope, slope_exponent = self.slope
+        floor, floor_exponent = self.absolute
+        exponent += slope_exponent
+        bound = abs(mantissa) * slope
+        if exponent >= floor_exponent:
+            bound = (bound << exponent - floor_exponent) + floor
+            exponent = floor_exponent
+        else:
+            bound += floor << floor_exponent - exponent
+        error = abs(difference)
+        if scale >= exponent:
+            error <<= scale - exponent
+        else:
+            bound <<= exponent - scale
+        return error <= bound, error / bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +141,7 @@ class NeuronBounds:
     gradient bounds says what may multiply it.
     """
 
+    preactivation: Dyadic
     output: Dyadic
     stable: GradientBound
     textbook: GradientBound
@@ -133,13 +154,16 @@ class Overflow(NamedTuple):
     below: bool
 
 
-def overflow_possible(neuron: ExactNeuron, arithmetic: Arithmetic) -> Overflow:
+def overflow_possible(
+    neuron: ExactNeuron, arithmetic: Arithmetic, bounds: NeuronBounds | None = None
+) -> Overflow:
     """Whether a product or a partial sum may overflow on the way to the preactivation.
 
     In any order of summation a partial sum is at most the sum of the positive terms, and at least
-    that of the negative ones, but for the rounding errors that D bounds.
+    that of the negative ones, but for the rounding errors that D bounds. `bounds` saves working
+    them out again.
     """
-    error = _preactivation_bound(neuron, arithmetic) or ZERO
+    error = bounds.preactivation if bounds else _preactivation_bound(neuron, arithmetic) or ZERO
     threshold = arithmetic.format.overflow_threshold
     if compare(add(neuron.absolute_sum, error), threshold) < 0:
         return Overflow(above=False, below=False)
@@ -200,6 +224,7 @@ def neuron_bounds(neuron: ExactNeuron, arithmetic: Arithmetic) -> NeuronBounds |
 
     g = neuron.upstream_gradient
     return NeuronBounds(
+        preactivation=error,
         output=output,
         stable=_gradient_bound(stable, s, g, arithmetic),
         textbook=_gradient_bound(textbook, s, g, arithmetic),

@@ -17,7 +17,7 @@ from reference.dyadic import (
     subtract,
 )
 from reference.formats import Format
-from reference.real import FIRST_BITS, Real
+from reference.real import Real
 
 
 class Error(NamedTuple):
@@ -67,23 +67,30 @@ def matches(exact: Real, computed: float, format: Format) -> bool:
 
 
 def _quick(exact: Real, computed: float, format: Format) -> Error | None:
-    """The error where one enclosure decides everything, as it does for all but a few in 10^12.
-
-    On integers with a common exponent, since this is the inner loop of every verification. With
-    r in [2^k, 2^(k+1)) and ulp(r) the spacing of the floats there, both ends included, a float c is
-    r rounded iff |c - r| < ulp/2, and one of the two around r iff |c - r| < ulp and |c| >= 2^k.
-    """
     factor, curve = exact
     if curve is None or not isinstance(factor, Dyadic):
         return None
-    # The product of `Real.enclosure`, without making objects of its ends.
-    (low, exponent), (high, _) = curve.enclosure(FIRST_BITS)
-    multiplier, multiplier_exponent = factor
-    exponent += multiplier_exponent
-    low, high = low * multiplier, high * multiplier
+    (low, exponent), (high, _) = exact.first_enclosure
+    decided = decide(low, high, exponent, computed, format)
+    if decided is None:
+        return None
+    difference, scale, quantum, correct, faithful = decided
+    return Error(Dyadic(difference, scale), quantum, correct, faithful)
+
+
+def decide(
+    low: int, high: int, exponent: int, computed: float, format: Format
+) -> tuple[int, int, int, bool, bool] | None:
+    """The error of a finite `computed` where one enclosure decides everything, as it does for all
+    but a few in 10^12; None where it does not.
+
+    The exact value r lies inside (low, high) * 2^exponent. Returns the signed difference from it as
+    an integer and its exponent, log2 of the ulp, and whether `computed` is correct and faithful.
+    Plain integers, since this is the inner loop of every verification. With r in [2^k, 2^(k+1)) and
+    ulp(r) the spacing of the floats there, both ends included, a float c is r rounded iff
+    |c - r| < ulp/2, and one of the two around r iff |c - r| < ulp and |c| >= 2^k.
+    """
     mantissa, computed_exponent = from_float(computed)
-    if multiplier < 0:
-        low, high = high, low
     sign = 1
     if low < 0:
         low, high, mantissa, sign = -high, -low, -mantissa, -1
@@ -115,7 +122,7 @@ def _quick(exact: Real, computed: float, format: Format) -> Error | None:
         faithful = largest < ulp and (
             quantum == least or mantissa.bit_length() + scale >= length + exponent
         )
-    return Error(Dyadic(sign * difference, scale), quantum, correct, faithful)
+    return sign * difference, scale, quantum, correct, faithful
 
 
 def _careful(exact: Real, computed: float, format: Format, flush_to_zero: bool) -> Error:

@@ -37,6 +37,7 @@ _PART_BITS: Final = 3
 #: The largest scores whose mean tells which of several arms is best.
 _BEST: Final = 4
 _ROOM: Final = 1024
+_NOTHING: Final = 1e-12
 
 
 class Arms:
@@ -108,6 +109,8 @@ class Arms:
         self._top[index] = top
         threshold = top.min(axis=1)
         excess = (top.sum(axis=1) - threshold) / TOP - threshold
+        # Where all are equal, what is left is the rounding error of their mean.
+        excess[excess <= _NOTHING * threshold] = 0.0
         self._threshold[index] = threshold
         self._excess[index] = excess
         self._value[index] = np.partition(top, -_BEST, axis=1)[:, -_BEST:].mean(axis=1)

@@ -10,6 +10,7 @@ judged all the same.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from enum import Enum
@@ -39,6 +40,11 @@ Float64 = NDArray[np.float64]
 MOST: Final = LONGEST
 #: As many where each is a call of its own.
 MOST_SINGLE: Final = 256
+#: As many at least, however slow the subject is.
+LEAST: Final = 16
+_BATCH_SECONDS: Final = 0.25
+#: From here on, in seconds, a call of one number is not worth more calls to time it well.
+_SLOW_CALL: Final = 0.01
 #: So many culprits are looked for in one call; what fails beyond them is not told apart.
 _CULPRITS: Final = 16
 
@@ -98,7 +104,7 @@ class Evaluator:
         self._activation_ulps = arithmetic.activation_ulps
         self.quantities, self.objectives = self._aims()
         #: The most numbers that one evaluation may take.
-        self.most = MOST if self.sweep.batched else MOST_SINGLE
+        self.most = self._most_at_once()
 
     def __call__(self, bits: Bits) -> Evaluated:
         """Judge the numbers with these bit patterns, at most `most`."""
@@ -207,6 +213,27 @@ class Evaluator:
             y.detach().contiguous().view(_INTEGER[self._format.width]).cpu().numpy()
         ).view(bits.dtype)
         return found
+
+    def _most_at_once(self) -> int:
+        """A batch; for a subject that takes numbers one by one and its time over each, as many as
+        take a quarter of a second. (So it depends on time only for subjects that are slow.)"""
+        one_by_one = self.form is Form.SCALAR or not self.sweep.batched
+        most = MOST if self.sweep.batched else MOST_SINGLE
+        if not one_by_one:
+            return most
+        seconds = self._seconds(1)
+        if seconds < _SLOW_CALL:
+            seconds = max(0.0, min(self._seconds(9) for _ in range(3)) - seconds) / 8
+        while most > LEAST and most * seconds > _BATCH_SECONDS:
+            most //= 2
+        return most
+
+    def _seconds(self, count: int) -> float:
+        """How long the subject takes for so many numbers."""
+        bits = np.full(count, self._format.to_bits(0.5), f"u{self._format.width // 8}")
+        started = time.perf_counter()
+        self._results(bits)
+        return time.perf_counter() - started
 
     def _find_form(self) -> Form:
         with warnings.catch_warnings():

@@ -28,8 +28,9 @@ from harness.hunt.shrink import Shrinking
 
 #: What is left of an error that counts as kept.
 KEPT: Final = 0.99
-#: Calls of the judge for one find.
-_ALLOWANCE: Final = 400
+#: Calls of the judge for one find: more where it is wrong, for that will be looked into.
+_ALLOWANCE: Final = 60
+_ALLOWANCE_OF_WRONG: Final = 250
 #: The bulk oracle measures errors to 0.005 ulps.
 _AGREEMENT: Final = 0.01
 
@@ -174,6 +175,6 @@ def shrunk(find: Find, judge: CaseJudge, budget: Budget, seconds: float) -> Find
 
     shrinking = Shrinking(find.found, inputs_only=find.point)
     with suppress(TimeUp):
-        shrinking.run(keeps, _ALLOWANCE)
+        shrinking.run(keeps, _ALLOWANCE_OF_WRONG if grade is Grade.WRONG else _ALLOWANCE)
     case = shrinking.case
     return replace(find, case=case, small=kept.get(case, judged))

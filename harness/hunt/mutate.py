@@ -13,6 +13,7 @@ from random import Random
 from typing import Final
 
 from harness.case import Case, Layout
+from harness.hexfloat import hex_text
 from harness.strategies.drawing import exact_sum, replaced, scaled
 from harness.strategies.members import largest_ordinal
 from reference.dyadic import from_float, negate
@@ -222,7 +223,8 @@ def _plain(case: Case) -> Case:
     """The case, contiguous where its layout has no room for unequal elements."""
     if case.layout is not Layout.EXPANDED:
         return case
-    if any(value != values[0] for values in (case.inputs, case.weights) for value in values):
+    # By their text, which tells zeros apart and NaN equal.
+    if any(len(set(map(hex_text, values))) > 1 for values in (case.inputs, case.weights)):
         return replace(case, layout=Layout.CONTIGUOUS)
     return case
 

@@ -171,20 +171,23 @@ class PointSearch:
                 )
 
     def _fill(self) -> bool:
-        """Decide what to evaluate next."""
+        """Decide what to evaluate next: by turns the surroundings of records, the start, and what
+        both have shown to be good. The start goes first until every binade has been seen."""
         self._round += 1
-        if self._pending:
-            self._refine()
-        elif not self._begun or self._round % 2:
-            # The start alternates with what it has shown so far.
-            draw = next(self._start, None)
-            if draw is not None:
-                self._queue.append(draw)
-            else:
-                self._try_arms()
-        else:
-            self._try_arms()
-        return bool(self._queue)
+        turns = (self._refine, self._go_on_starting, self._try_arms)
+        first = self._round % 3
+        if first == 2 and not self._begun:
+            first = 1
+        for turn in (*turns[first:], *turns[:first]):
+            turn()
+            if self._queue:
+                return True
+        return False
+
+    def _go_on_starting(self) -> None:
+        draw = next(self._start, None)
+        if draw is not None:
+            self._queue.append(draw)
 
     def _starting(self, first: Sequence[int]) -> Iterator[_Draw]:
         """The start, in batches."""
@@ -210,9 +213,11 @@ class PointSearch:
         size = 0
         kind = ""
         for stratum in strata(self._kind, self._format, self._stop):
-            name = "binade, near" if stratum.draws > 32 else "binade, far"
+            name = "binade, near" if stratum.near else "binade, far"
+            # A part of a batch, also where batches are small.
+            draws = min(stratum.draws, self._evaluator.most // 4)
             for side in (0, 1):
-                bits, whole = self._sample(stratum.start, stratum.stop, side, stratum.draws)
+                bits, whole = self._sample(stratum.start, stratum.stop, side, draws)
                 if pieces and (size + len(bits) > self._evaluator.most or name != kind):
                     yield _Draw(np.concatenate(pieces), kind, tuple(arms))
                     pieces, arms, size = [], [], 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import isfinite
+from typing import Final
 
 from harness.case import Case, Layout
 from harness.hunt.mutate import with_vector
@@ -19,6 +20,8 @@ from reference.formats import Format
 Keeps = Callable[[Case], bool]
 #: A simplified case, or None where there is nothing to simplify.
 Change = Callable[[Case], Case | None]
+#: A case of as many terms takes as long to judge as two short ones.
+_LONG: Final = 32
 
 
 class Shrinking:
@@ -33,7 +36,7 @@ class Shrinking:
 
     def run(self, keeps: Keeps, allowance: int) -> None:
         """Simplify until nothing helps or `keeps`, which is true for the case, was called
-        `allowance` times. What `keeps` raises is raised."""
+        `allowance` times, long cases counting for several. What `keeps` raises is raised."""
         tried = {self.case}
         again = True
         while again:
@@ -45,7 +48,7 @@ class Shrinking:
                     continue
                 if allowance <= 0:
                     return
-                allowance -= 1
+                allowance -= 1 + len(candidate.inputs) // _LONG
                 tried.add(candidate)
                 if keeps(candidate):
                     self.case = candidate

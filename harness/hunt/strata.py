@@ -39,11 +39,13 @@ _LN2_QUARTERS: Final = 128
 
 
 class Stratum(NamedTuple):
-    """The magnitudes from `start` to `stop` - 1, and how many of them to draw at first."""
+    """The magnitudes from `start` to `stop` - 1, how many of them to draw at first, and whether
+    they are near: where tanh is neither x nor 1 to all purposes."""
 
     start: int
     stop: int
     draws: int
+    near: bool
 
 
 def segments(kind: Kind, format: Format) -> Segments:
@@ -60,8 +62,8 @@ def strata(kind: Kind, format: Format, stop: int) -> tuple[Stratum, ...]:
             continue
         near = low <= segment.start < high
         draws = _NEAR_DRAWS if near else _FAR_DRAWS
-        found.append(Stratum(segment.start, min(stop, segment.stop), draws))
-    return tuple(sorted(found, key=lambda stratum: -stratum.draws))
+        found.append(Stratum(segment.start, min(stop, segment.stop), draws, near))
+    return tuple(sorted(found, key=lambda stratum: not stratum.near))
 
 
 def landmark_surroundings(kind: Kind, format: Format, stop: int) -> Magnitudes:

@@ -22,8 +22,9 @@ from harness.strategies.neurons import neuron_case
 from harness.strategies.outputs import tanh_gradient_case
 from harness.strategies.regimes import Regime, regimes_for
 
-#: Enough for the vectors that are drawn element by element; what lies beyond reads as zeros.
-_ENTROPY = st.binary(min_size=96, max_size=96)
+#: Bytes of a case by the width of its format: enough for the seven floats at most that are drawn one
+#: by one, and the choices before them. What lies beyond reads as zeros.
+_BYTES = {16: 32, 32: 48, 64: 80}
 
 __all__ = ["Regime", "cases", "regimes_for", "tanh_gradient_cases"]
 
@@ -61,4 +62,6 @@ def _strategy(dtype: str, regime: Regime | None, kind: str) -> st.SearchStrategy
 def _cases(
     build: Callable[[Below, str, Regime], Case], dtype: str, regime: Regime
 ) -> st.SearchStrategy[Case]:
-    return _ENTROPY.map(lambda entropy: build(Digits(entropy).below, dtype, regime))
+    size = _BYTES[format_of(dtype).width]
+    entropy = st.binary(min_size=size, max_size=size)
+    return entropy.map(lambda drawn: build(Digits(drawn).below, dtype, regime))

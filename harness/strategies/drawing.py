@@ -42,7 +42,7 @@ SIZES: Final = (0, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 4, 5, 7, 8, 8, 16, 
 NONEMPTY_SIZES: Final = tuple(size for size in SIZES if size)
 #: Binary orders of magnitude of a long length. A case costs its length, so that the longest, drawn
 #: as often as the others, would take most of the time of a run.
-_LONG_ORDERS: Final = (*range(12), *range(9), *range(9))
+_LONG_ORDERS: Final = (*range(12), *range(9), *range(9), *range(7), *range(7), *range(7), *range(7))
 _DRAWN_ONE_BY_ONE: Final = 3
 _SEED_BITS: Final = 16
 _MANNER_BITS: Final = 10

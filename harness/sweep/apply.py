@@ -44,12 +44,13 @@ class Arguments(NamedTuple):
         """Some of them."""
         return Arguments(self.x[start:stop], None if self.g is None else self.g[start:stop])
 
-    def joined(self, after: Arguments) -> Arguments:
-        """These and others after them."""
-        g = None
-        if self.g is not None and after.g is not None:
-            g = np.concatenate([self.g, after.g])
-        return Arguments(np.concatenate([self.x, after.x]), g)
+    def within(self, before: int, after: int) -> Arguments:
+        """These with the first `before` once more in front, and the first `after` behind."""
+
+        def longer(bits: Bits) -> Bits:
+            return np.concatenate([bits[:before], bits, bits[:after]])
+
+        return Arguments(longer(self.x), None if self.g is None else longer(self.g))
 
 
 class Results(NamedTuple):
@@ -181,7 +182,8 @@ class Subject:
                 calls.append(call)
             found = tuple(torch.stack(results) for results in zip(*calls, strict=True))
         y, dx, dw, d = found
-        x = self._tensor(given.x)
+        # What was given, not what the subject may have made of it. Only read.
+        x = self._tensor(given.x, copy=False)
         for name, result, shape in (
             ("output", y, x.shape),
             ("input_gradient", dx, column.shape),
@@ -220,10 +222,10 @@ class Subject:
         if result.dtype is not self._dtype:
             raise SubjectFailed(f"{name} is {result.dtype}; expected {self._dtype}")
 
-    def _tensor(self, bits: Bits) -> torch.Tensor:
+    def _tensor(self, bits: Bits, *, copy: bool = True) -> torch.Tensor:
         """A tensor with memory of its own: a subject that works in place spoils nothing else."""
         integers = torch.from_numpy(bits.view(self._numpy_integer))
-        return integers.to(self._device, copy=True).view(self._dtype)
+        return integers.to(self._device, copy=copy).view(self._dtype)
 
     def _bits(self, tensor: torch.Tensor) -> Bits:
         integers = tensor.detach().reshape(-1).contiguous().view(self._integer).cpu()

@@ -161,7 +161,7 @@ class _Sweeper:
         kernels treat apart, is no longer."""
         if not self._plan.batched:
             return self._call(given, start, side)
-        longer = given.part(0, 1).joined(given).joined(given.part(0, _BEHIND))
+        longer = given.within(1, _BEHIND)
         return self._call(longer, start, side).part(1, len(given.x) + 1)
 
     def _lanes(

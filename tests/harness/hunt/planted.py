@@ -4,6 +4,7 @@ by path too: `tests/harness/hunt/planted.py:in_one_binade`."""
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -61,9 +62,7 @@ _LN2 = BINARY64.to_bits(5 * math.log(2) / 4)
 #: 2^20 neighbouring numbers in the middle of a binade, next to a short number.
 in_a_window = _where(_window(0.6875, 1 << 20))
 #: As many beside a multiple of ln 2, on the other side of zero.
-beside_ln2 = _where(
-    lambda bits: (bits < 0) & _in_range(bits & _MAGNITUDE, _LN2 - (1 << 20), _LN2)
-)
+beside_ln2 = _where(lambda bits: (bits < 0) & _in_range(bits & _MAGNITUDE, _LN2 - (1 << 20), _LN2))
 #: The sixteen numbers before the one from which tanh rounds to 1.
 below_a_threshold = _where(lambda bits: _in_range(bits & _MAGNITUDE, _ONE_FROM - 16, _ONE_FROM))
 #: Negative numbers of one binade far from where tanh is curved.
@@ -100,17 +99,13 @@ def by_exponentials(x: float) -> float:
 
 
 def slow(x: float) -> float:
-    """A hundred thousandth of what others do in a second."""
-    import time
-
-    time.sleep(0.05)
+    """math.tanh after a nap: some fifty calls a second."""
+    time.sleep(0.02)
     return math.tanh(x)
 
 
 def stuck(x: Tensor) -> Tensor:
     """Does not return in any time that a test has."""
-    import time
-
     if len(x) > 3:
         time.sleep(60)
     return torch.tanh(x)

@@ -1,5 +1,6 @@
 """The hunt over single numbers: what it finds, and within how many evaluations."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -36,17 +37,17 @@ def search(plan: Plan, evaluations: int, until: float = float("inf")) -> PointSe
     ("fault", "evaluations"),
     [
         (planted.below_a_threshold, 2_000),
-        (planted.on_a_hill, 300_000),
-        (planted.in_one_binade, 300_000),
-        (planted.beside_ln2, 1_500_000),
-        (planted.in_a_window, 2_000_000),
+        (planted.on_a_hill, 400_000),
+        (planted.in_one_binade, 200_000),
+        (planted.beside_ln2, 800_000),
+        (planted.in_a_window, 1_200_000),
     ],
     ids=[
         "16 numbers below a threshold: 2 thousand",
-        "2^23 numbers on top of a hill: 300 thousand",
-        "one far binade, negative only: 300 thousand",
-        "2^20 numbers beside a multiple of ln 2: 1.5 million",
-        "2^20 numbers in the middle of a binade, beside a short number: 2 million",
+        "2^23 numbers on top of a hill: 400 thousand",
+        "one far binade, negative only: 200 thousand",
+        "2^20 numbers beside a multiple of ln 2: 800 thousand",
+        "2^20 numbers in the middle of a binade, beside a short number: 1.2 million",
     ],
 )
 def test_a_narrow_fault_is_found(
@@ -64,9 +65,7 @@ def test_a_narrow_fault_is_found(
 
 def test_equal_seeds_give_equal_records() -> None:
     """Everything but the time is decided by the seed; another seed searches elsewhere."""
-    first, again, other = (
-        search(plan_of(torch.tanh, seed=seed), 150_000) for seed in (1, 1, 2)
-    )
+    first, again, other = (search(plan_of(torch.tanh, seed=seed), 150_000) for seed in (1, 1, 2))
     assert first.records == again.records
     assert first.figures.summary() == again.figures.summary()
     assert first.records != other.records
@@ -106,10 +105,12 @@ def test_scaled_errors_are_certified() -> None:
     plan = plan_of(torch.tanh)
     found = search(plan, 200_000)
     record = found.records[GRADIENT_SCALED]
-    x = torch.tensor([plan.format.from_bits(record.bits)], dtype=torch.float64)
-    y = torch.tanh(x)
-    exact = certified.sech2(x.numpy(), format=plan.format).scaled_error((1 - y * y).numpy(), 1.0)
-    assert exact.tolist() == [record.value]
+    # In a block, as the search calls it: by itself a number may go another way through torch.
+    x = torch.full((64,), plan.format.from_bits(record.bits), dtype=torch.float64)
+    x.requires_grad_()
+    (d,) = torch.autograd.grad(torch.tanh(x).sum(), x)
+    answers = certified.sech2(x.detach().numpy(), format=plan.format)
+    assert record.value == answers.scaled_error(d.numpy(), 1.0)[0]
     figures = found.figures.summary().segments.values()
     assert record.value == max(each[1].max_scaled_error for each in figures)
 
@@ -156,6 +157,4 @@ def test_a_scalar_subject_gives_its_own_results() -> None:
     plan = make_plan(load("math:tanh", Kind.ACTIVATION), dtype="float64")
     values = np.array([0.1, -0.0, 5e-324, -np.inf, 19.0])
     (computed,) = Evaluator(plan)(values.view(np.uint64)).results
-    import math
-
     assert [math.tanh(x).hex() for x in values] == [float(y).hex() for y in computed]

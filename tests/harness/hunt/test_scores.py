@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from harness.grade import Grade
 from harness.hunt import scores
@@ -11,8 +12,6 @@ from harness.hunt.scores import Objective
 from harness.subjects import Kind, Subject, load
 from reference import certified
 from reference.formats import BINARY64
-
-import torch
 
 
 def _rough_gradient(y: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:

@@ -368,3 +368,41 @@ def test_required_laws_are_checked_in_every_kind_that_has_them() -> None:
         laws = set(laws_of(plan)) & REQUIRED
         expected = REQUIRED - ({"output-bounded"} if kind is Kind.TANH_GRADIENT else set())
         assert expected == laws
+
+
+#: Sizes of batches, and a number at which a batch of each of them begins.
+BATCHES = (37, 64, 128)
+BATCH_SEAM = float(np.array(37 * 128, np.uint16).view(np.float16))
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_figures_do_not_depend_on_how_a_block_is_batched(
+    monkeypatch: pytest.MonkeyPatch, batch: int
+) -> None:
+    """Statistics, worst inputs and laws are those of one batch, also where y falls at a seam
+    between two."""
+
+    def spoil(x: torch.Tensor, value: torch.Tensor, name: str) -> torch.Tensor:
+        spoilt = x.abs() == BATCH_SEAM
+        return torch.where(spoilt, value * 0.5, value) if name == "output" else value
+
+    plan = make_plan(patched(spoil), dtype="float16", first=-0.001, last=0.001)
+    whole = summary_of(plan)
+    assert {"output-monotone": 2} == breaches(whole)
+    monkeypatch.setattr("harness.sweep.block._BATCH", batch)
+    found = summary_of(plan)
+    assert whole.segments == found.segments
+    assert whole.worst == found.worst
+    assert whole.laws == found.laws
+    assert whole.ends == found.ends
+
+
+def test_a_fall_from_minus_zero_to_plus_zero_breaks_monotony() -> None:
+    """The seam between the two signs is checked as well."""
+
+    def spoil(x: torch.Tensor, value: torch.Tensor, name: str) -> torch.Tensor:
+        spoilt = (x == 0) & torch.signbit(x)
+        return torch.where(spoilt, 2.0**-24, value) if name == "output" else value
+
+    plan = make_plan(patched(spoil), dtype="float16", first=-0.5, last=0.5)
+    assert {"output-monotone": 1, "output-odd": 1} == breaches(summary_of(plan))

@@ -90,6 +90,24 @@ def test_a_range_holds_exactly_the_members_between_its_ends(
 
 
 @pytest.mark.parametrize(
+    ("first", "last", "expected"),
+    [
+        (-1e-30, 1e-30, ["-0x0.0p+0", "0x0.0p+0"]),
+        (0.0, 1e-30, ["0x0.0p+0"]),
+        (-1e-30, -0.0, ["-0x0.0p+0"]),
+        (-0.0, 0.0, ["-0x0.0p+0", "0x0.0p+0"]),
+    ],
+    ids=["around both", "from +0", "to -0", "from -0 to +0"],
+)
+def test_a_zero_is_swept_if_its_sign_lies_in_the_range(
+    first: float, last: float, expected: list[str]
+) -> None:
+    """Also where an end lies between zero and the smallest number."""
+    plan = make_plan(subject(), dtype="float16", first=first, last=last)
+    assert expected == texts(swept(plan))
+
+
+@pytest.mark.parametrize(
     ("first", "last"),
     [(-inf, inf), (0.0, inf), (-3.5, 1e-30), (1.0, 2.5), (-2.0, -1.0)],
     ids=["all", "positive", "mostly negative", "positive range", "negative range"],

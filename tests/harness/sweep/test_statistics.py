@@ -174,3 +174,12 @@ def test_merge_of_nothing_is_the_unit() -> None:
     """No points, no worst input."""
     nothing = reduce(Statistics.merge, [], Statistics())
     assert (0, -1, 0.0) == (nothing.points, nothing.worst, nothing.max_ulp)
+
+
+def test_equally_bad_inputs_found_later_but_lying_before_take_their_place() -> None:
+    """Of equally bad inputs those with the smallest keys are kept, whoever was found first."""
+    judgement, computed = judged([1.0] * (WORST + 2))
+    found = worst_entries(judgement, computed, 5e-324, 1, 4)
+    found = worst_of(found, worst_entries(judgement, computed, found[-1].size, 0, 4))
+    assert list(range(0, 4 * WORST // 2, 4)) == [entry.key for entry in found][::2]
+    assert list(range(1, 4 * WORST // 2, 4)) == [entry.key for entry in found][1::2]
