@@ -17,7 +17,7 @@ from harness.locate import locator
 from harness.subjects import Kind, Stated, Subject, load
 from harness.subjects.registry import from_object
 from harness.verdict import Verdict, Verification
-from harness.verify import Plan, verify_one
+from harness.verifier import Plan, verify_one
 from reference.bounds import default_arithmetic
 
 DEFAULT_EXAMPLES = 1000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, TypeVar
 
@@ -121,6 +121,11 @@ class Case:
             _require_constant("inputs", case.inputs)
             _require_constant("weights", case.weights)
         return case
+
+
+def with_vector(case: Case, name: str, values: tuple[float, ...]) -> Case:
+    """The case with other inputs or weights, as `name` says."""
+    return replace(case, inputs=values) if name == "inputs" else replace(case, weights=values)
 
 
 class _Record(msgspec.Struct, forbid_unknown_fields=True):

@@ -5,10 +5,9 @@ Imports nothing that takes long; each command imports what it runs, so that `--h
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext, redirect_stdout, suppress
+from contextlib import nullcontext, redirect_stdout
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -42,7 +41,8 @@ def cli() -> None:
 def subjects() -> None:
     """List the built-in subjects, their kinds, and the grades they are known to earn."""
     from harness.subjects import builtin_subjects
-    from harness.table import subject_table, table_text
+    from harness.table import subject_table
+    from harness.terminal import show, table_text
 
     show(table_text(subject_table(builtin_subjects()), sys.stdout, fold=True), sys.stdout)
 
@@ -110,7 +110,7 @@ def verify(
     from harness.api import fresh_seed, make_plans, named_subject, run_plans
     from harness.outfile import OutFile
     from harness.subjects import builtin_names
-    from harness.table import progress
+    from harness.terminal import abandon, progress, show
 
     json_out = None if json_file is None else OutFile("--json", json_file)
     junit_out = None if junit_file is None else OutFile("--junitxml", junit_file)
@@ -146,7 +146,7 @@ def verify(
 
             junit_out.write(to_junit(verification))
     except BrokenPipeError:
-        _abandon(sys.stdout)
+        abandon(sys.stdout)
     finally:
         show(*_summary(verification, sys.stderr if piped else sys.stdout))
     return verification.exit_status
@@ -155,7 +155,8 @@ def verify(
 def _summary(verification: Verification, stream: IO[str]) -> tuple[str, IO[str]]:
     """What a verification comes to, for people, and the stream it is meant for."""
     from harness.failure import describe
-    from harness.table import table_text, verdict_table
+    from harness.table import verdict_table
+    from harness.terminal import table_text
 
     failed = [verdict for verdict in verification.verdicts if not verdict.passed]
     environment = verification.environment
@@ -175,32 +176,6 @@ def _summary(verification: Verification, stream: IO[str]) -> tuple[str, IO[str]]
     return "\n".join(parts), stream
 
 
-def show(text: str, stream: IO[str]) -> None:
-    """Print to a reader who may be gone, which is no error of this program's.
-
-    Raises UsageError if the text cannot be written for another reason.
-    """
-    try:
-        stream.write(text)
-        stream.flush()
-    except BrokenPipeError:
-        _abandon(stream)
-    except OSError as error:
-        _abandon(stream)
-        raise UsageError(
-            f"standard output cannot be written ({error.strerror}); expected a writable place; "
-            "free some room or redirect it elsewhere"
-        ) from None
-
-
-def _abandon(stream: IO[str]) -> None:
-    """Send what a stream still holds nowhere, so that Python does not complain of it at exit."""
-    with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
-
-
 @cli.command()
 @click.argument("subject")
 @click.argument("case")
@@ -215,6 +190,7 @@ def explain(
     CASE is a file, or one line of JSON as any report prints it.
     """
     from harness.explain import explain_case, read_case
+    from harness.terminal import show
 
     text = explain_case(
         subject, read_case(case), kind=kind, device=device, activation_ulps=activation_ulps

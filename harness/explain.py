@@ -13,7 +13,7 @@ from harness.failure import decimal
 from harness.flush import subnormals_kept
 from harness.hexfloat import hex_text
 from harness.subjects import Kind, Subject
-from harness.verify import Finding, Judge
+from harness.verifier import Finding, Judge
 from reference.exact import Exact
 from reference.neuron import neuron
 from reference.real import Real

@@ -53,12 +53,12 @@ def hunt(
     is broken; 5 stopped before the budget was used up: what was found until then is shown.
     """
     from harness.api import fresh_seed
-    from harness.cli import show
     from harness.hunt.plan import DEFAULT_SECONDS, make_plan
     from harness.hunt.record import exit_status, to_json
     from harness.outfile import OutFile
     from harness.subjects import load
     from harness.sweep_command import _require_device
+    from harness.terminal import show
 
     json_out = None if json_file is None else OutFile("--json", json_file)
     piped = json_out is not None and json_out.standard_output
@@ -109,7 +109,7 @@ def _summary(hunted: Hunt, stream: IO[str]) -> str:
     """What a hunt comes to, for people."""
     from harness.hunt.record import failures
     from harness.hunt.table import case_lines, finds_table, tail_line
-    from harness.table import table_text
+    from harness.terminal import table_text
 
     plan = hunted.plan
     mark = "" if hunted.stopped is None else ": INCOMPLETE"

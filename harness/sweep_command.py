@@ -60,7 +60,6 @@ def sweep(
     the same result in every lane) or --require broken; 5 stopped before the end: what was done is
     shown, marked incomplete, and --resume goes on from there.
     """
-    from harness.cli import show
     from harness.executor import ExecutorError
     from harness.outfile import OutFile
     from harness.store import StoreError
@@ -68,6 +67,7 @@ def sweep(
     from harness.sweep.engine import environment
     from harness.sweep.plan import make_plan
     from harness.sweep.record import to_json
+    from harness.terminal import show
 
     if not 1 <= jobs <= _MOST_JOBS:
         raise UsageError(f"--jobs {jobs}; expected 1 to {_MOST_JOBS}")
@@ -170,7 +170,7 @@ def _executor(plan: Plan, jobs: int, cluster: str | None) -> AbstractContextMana
 def _summary(swept: Sweep, jobs: int, stream: IO[str]) -> str:
     """What a sweep comes to, for people."""
     from harness.sweep.table import figures_table, law_lines, time_line, worst_table
-    from harness.table import table_text
+    from harness.terminal import table_text
 
     plan = swept.plan
     mark = "" if swept.outcome.complete else ": INCOMPLETE"

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from mpmath import libmp
 
-from reference.dyadic import Dyadic, compare, multiply, negate, subtract
 from reference.dyadic import ONE as _ONE
+from reference.dyadic import Dyadic, compare, multiply, negate, subtract
 
 _GUARD_BITS = 16
 _EXP_SLACK_BITS = 10
@@ -48,7 +48,8 @@ def tanh_sech2(argument: Dyadic, bits: int) -> TanhSech2:
 
     `argument` is any dyadic a, `bits` at least 8. The one exception to the width: for |a| >= 8192
     sech^2 is enclosed as [0, 2^-23000] and tanh no closer to 1 than 2^-23000. Strict where it
-    matters: for a != 0 neither enclosure touches a itself, 0 (unless |a| >= 8192) or, for sech^2, 1.
+    matters: for a != 0 neither enclosure touches a itself, 0 (unless |a| >= 8192) or, for
+    sech^2, 1.
     """
     if argument.mantissa < 0:
         (lower, upper), sech2 = tanh_sech2(negate(argument), bits)

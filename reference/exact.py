@@ -53,7 +53,7 @@ def _stand_in(value: Exact) -> float:
 
 
 def total(terms: Iterable[Exact]) -> Exact:
-    """The sum of `terms`, rounded nowhere; -0 only if every term is -0; +0 for exact cancellation."""
+    """The sum of `terms`, exactly; -0 only if every term is -0, and +0 for exact cancellation."""
     special = _NEUTRAL
     finite: list[Dyadic] = []
     for term in terms:
@@ -107,6 +107,7 @@ def one_minus_square(value: Exact) -> Exact:
 def _same_length(inputs: Sequence[Exact], weights: Sequence[Exact]) -> Sequence[Exact]:
     if len(inputs) != len(weights):
         raise ValueError(
-            f"inputs has {len(inputs)} elements and weights has {len(weights)}; give one weight an input"
+            f"inputs has {len(inputs)} elements and weights has {len(weights)}; "
+            "give one weight for each input"
         )
     return weights

@@ -146,7 +146,8 @@ class Format:
         """
         if not 0 <= bits < 1 << self.width:
             raise ValueError(
-                f"{bits:#x} is not a bit pattern of {self.name}; expected 0 to {2**self.width - 1:#x}"
+                f"{bits:#x} is not a bit pattern of {self.name}; "
+                f"expected 0 to {2**self.width - 1:#x}"
             )
         negative = bool(bits >> (self.width - 1))
         biased = (bits >> self._fraction_bits) & self._largest_biased

@@ -61,7 +61,7 @@ def error(
 
 
 def matches(exact: Real, computed: float, format: Format) -> bool:
-    """Whether `computed` is the exact value rounded to nearest even; signs of zeros do not count."""
+    """Whether `computed` is the exact value rounded to nearest even, whatever a zero's sign."""
     rounded = exact.rounded(format)
     return computed == rounded or (isnan(computed) and isnan(rounded))
 

@@ -85,3 +85,14 @@ def _restore_mpmath_precision() -> Iterator[None]:
     before = mpmath.mp.prec, mpmath.iv.prec
     yield
     mpmath.mp.prec, mpmath.iv.prec = before
+
+
+@pytest.fixture(autouse=True)
+def _restore_environment() -> Iterator[None]:
+    """Takes back the variables a test leaves behind, as a dask cluster does with OMP_NUM_THREADS,
+    which later processes would inherit."""
+    before = dict(os.environ)
+    yield
+    for name in set(os.environ) - set(before) - {"PYTEST_CURRENT_TEST"}:
+        del os.environ[name]
+    os.environ.update({name: text for name, text in before.items() if os.environ.get(name) != text})

@@ -24,7 +24,7 @@ from harness.hunt.judge import (
 from harness.hunt.plan import Plan
 from harness.hunt.point_search import PointSearch
 from harness.hunt.scores import Objective
-from harness.hunt.shrink import Shrinking
+from harness.shrink import Shrinking
 
 #: What is left of an error that counts as kept.
 KEPT: Final = 0.99

@@ -14,7 +14,7 @@ from harness.hunt.plan import Plan
 from harness.hunt.scores import Objective
 from harness.patterns import encode
 from harness.subjects import Kind
-from harness.verify import Judge
+from harness.verifier import Judge
 from reference.dyadic import Dyadic, from_float, magnitude, multiply, ratio
 from reference.neuron import neuron
 

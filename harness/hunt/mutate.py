@@ -12,7 +12,7 @@ from math import inf, isfinite
 from random import Random
 from typing import Final
 
-from harness.case import Case, Layout
+from harness.case import Case, Layout, with_vector
 from harness.hexfloat import hex_text
 from harness.strategies.drawing import exact_sum, replaced, scaled
 from harness.strategies.members import largest_ordinal
@@ -204,11 +204,6 @@ def _with_one(case: Case, random: Random, change: Callable[[float], float]) -> C
     if case.layout is Layout.EXPANDED:
         return with_vector(case, name, (changed,) * n)
     return with_vector(case, name, replaced(values, index, changed))
-
-
-def with_vector(case: Case, name: str, values: tuple[float, ...]) -> Case:
-    """The case with other inputs or weights, as `name` says."""
-    return replace(case, inputs=values) if name == "inputs" else replace(case, weights=values)
 
 
 def _with_terms(case: Case, order: list[int]) -> Case:

@@ -10,7 +10,7 @@ from harness.errors import CannotVerify, UsageError
 from harness.grade import Grade
 from harness.subjects import Kind, Subject
 from harness.sweep.plan import Plan as SweepPlan
-from harness.verify import Plan as VerifyPlan
+from harness.verifier import Plan as VerifyPlan
 from reference.bounds import default_arithmetic
 from reference.formats import Format
 

@@ -22,7 +22,7 @@ from harness.hunt.engine import Hunt, Silent, Watch
 from harness.hunt.evaluate import Form
 from harness.hunt.finds import Find
 from harness.hunt.judge import MISMATCH, RAISED
-from harness.table import short
+from harness.terminal import short
 
 _REDRAWN_EVERY: Final = 0.2
 

@@ -22,8 +22,8 @@ from harness.strategies.neurons import neuron_case
 from harness.strategies.outputs import tanh_gradient_case
 from harness.strategies.regimes import Regime, regimes_for
 
-#: Bytes of a case by the width of its format: enough for the seven floats at most that are drawn one
-#: by one, and the choices before them. What lies beyond reads as zeros.
+#: Bytes of a case by the width of its format: enough for the choices and the floats, seven at most,
+#: that are drawn one by one. What lies beyond reads as zeros.
 _BYTES = {16: 32, 32: 48, 64: 80}
 
 __all__ = ["Regime", "cases", "regimes_for", "tanh_gradient_cases"]

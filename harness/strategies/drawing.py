@@ -158,15 +158,15 @@ class Drawing:
         format = self.format
         if sort == 31 or (special and sort >= 24):
             return _NON_FINITE[number % len(_NON_FINITE)]
-        if sort < 4:
-            return _GRADIENTS[number % len(_GRADIENTS)]
-        if sort < 9:
+        if sort < len(_GRADIENTS):
+            return _GRADIENTS[sort]
+        if sort < 10:
             exponent = format.emin + (number >> 1) % (format.emax - format.emin + 1)
             ordinal = power_ordinal(format, exponent)
             return format.from_ordinal(-ordinal if number & 1 else ordinal)
-        if sort < 13:
+        if sort < 14:
             window = Window(format, 1, power_ordinal(format, format.emin) - 1)
-        elif sort < 17:
+        elif sort < 18:
             window = powers(format, format.emax - 3, format.emax + 1)
         else:
             window = powers(format, -5, 5)

@@ -27,7 +27,7 @@ from harness.sweep.engine import Silent, Watch
 from harness.sweep.laws import REQUIRED
 from harness.sweep.record import Quantity, Sweep, place
 from harness.sweep.statistics import Statistics
-from harness.table import short
+from harness.terminal import short
 
 _COLUMNS = ("points", "max ulps", "at", "scaled", "misrounded", "unfaithful", "nan/inf", "+-0")
 

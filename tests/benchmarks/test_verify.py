@@ -1,6 +1,6 @@
 """Throughput of the main job: examples judged a second, drawing included, and the start-up time.
 
-    tox run -e bench -- tests/benchmarks/test_verify.py
+tox run -e bench -- tests/benchmarks/test_verify.py
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from harness.subjects import (
     builtin_subjects,
 )
 from harness.verdict import Verification
-from harness.verify import Plan
+from harness.verifier import Plan
 from tests.flushed import in_flushing_thread
 from tests.harness import faulty
 from tests.harness.command import environment

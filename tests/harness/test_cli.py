@@ -30,7 +30,7 @@ from harness.grade import Grade
 from harness.strategies import regimes_for
 from harness.subjects import Kind, builtin_names
 from harness.verdict import Verdict
-from harness.verify import Plan
+from harness.verifier import Plan
 from tests.harness.command import COMMAND, ROOT, Outcome, environment, invoke, spawn
 from tests.harness.test_verdict import PASSING, UNJUDGED
 
@@ -115,7 +115,7 @@ class TestExitStatus:
     def test_require(self) -> None:
         """Overrides what a built-in states."""
         assert 0 == verify("sigmoid", "--require", "wrong").status
-        outcome = verify("aten-tanh-gradient", "--require", "correct")
+        outcome = verify("textbook", "--require", "correct")
         assert 1 == outcome.status
         assert "required correct" in outcome.out
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from harness.grade import Grade
 from harness.subjects import builtin_subjects
-from harness.table import progress, short, subject_table, table_text, verdict_table
+from harness.table import subject_table, verdict_table
+from harness.terminal import progress, short, table_text
 from harness.verdict import QuantityVerdict, Verification
 from tests.harness.test_verdict import CASE, PASSING, WRONG, verdict
 

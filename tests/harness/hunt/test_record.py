@@ -13,7 +13,7 @@ from harness.hunt.plan import make_plan
 from harness.hunt.record import to_json
 from harness.hunt.table import case_lines, finds_table, tail_line
 from harness.subjects import load
-from harness.table import table_text
+from harness.terminal import table_text
 
 
 def hunt_of(name: str, kind: str | None = None, evaluations: int = 40_000) -> Hunt:

@@ -19,7 +19,7 @@ from harness.grade import Grade
 from harness.strategies import Regime, regimes_for
 from harness.subjects import Kind, Stated, Subject, builtin_names, load
 from harness.verdict import Counterexample, Verdict
-from harness.verify import Finding, Judge, Plan, verify_one
+from harness.verifier import Finding, Judge, Plan, verify_one
 from reference.formats import BFLOAT16
 from tests.flushed import in_flushing_thread
 from tests.harness import faulty

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.case import Case, Layout
-from harness.hunt.shrink import Shrinking, length, shorter
+from harness.shrink import Shrinking, length, shorter
 from reference.formats import BFLOAT16, BINARY32, BINARY64, Format
 
 CASE = Case(

@@ -12,8 +12,7 @@ from dataclasses import replace
 from math import isfinite
 from typing import Final
 
-from harness.case import Case, Layout
-from harness.hunt.mutate import with_vector
+from harness.case import Case, Layout, with_vector
 from harness.strategies.drawing import replaced
 from reference.formats import Format
 

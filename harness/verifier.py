@@ -32,6 +32,7 @@ from harness.evaluate import CALL_LAWS, Evaluation, Evaluator
 from harness.failure import element_report
 from harness.grade import Grade
 from harness.seeded import draw
+from harness.shrink import Shrinking
 from harness.strategies import Regime, cases, regimes_for, tanh_gradient_cases
 from harness.subjects import Kind, Subject
 from harness.verdict import (
@@ -43,6 +44,9 @@ from harness.verdict import (
 )
 from reference.bounds import Arithmetic, default_arithmetic
 from reference.neuron import neuron
+
+#: Cases tried to simplify a counterexample after hypothesis has shrunk it.
+_SIMPLIFICATIONS = 300
 
 OnCase = Callable[[], None]
 
@@ -328,10 +332,26 @@ class _Search:
                 (Phase.generate, Phase.shrink),
                 run,
             )
-        if last:
-            return last[-1]
-        self.unsteady = self.unsteady or spot.finding
-        return spot.finding
+        if not last:
+            self.unsteady = self.unsteady or spot.finding
+            return spot.finding
+        return self._simplest(last[-1], broken)
+
+    def _simplest(self, finding: Finding, broken: Callable[[Finding], bool]) -> Finding:
+        """What is left when terms are dropped and numbers rounded one by one: hypothesis works on
+        the bytes a case was drawn from, and cannot cut out what stands in the middle."""
+        kept = finding
+
+        def keeps(case: Case) -> bool:
+            nonlocal kept
+            candidate = self._judge(case)
+            if not broken(candidate):
+                return False
+            kept = candidate
+            return True
+
+        Shrinking(finding.case).run(keeps, _SIMPLIFICATIONS)
+        return kept
 
 
 def _raised(finding: Finding) -> bool:
