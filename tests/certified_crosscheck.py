@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from reference import certified
-from reference import certified_curves as curves
-from reference.carriers import Carried, bit_patterns, widened
-from reference.doubledouble import Float64
-from reference.enclosures import place
+from reference.certified import curves as curves
+from reference.certified.carriers import Carried, bit_patterns, widened
+from reference.certified.doubledouble import Float64
+from reference.certified.enclosures import place
 from reference.formats import FORMATS, Format
 from tests.certified_inputs import from_patterns, truncated
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from reference.carriers import Carried, bit_patterns, carrier
+from reference.certified.carriers import Carried, bit_patterns, carrier
 from reference.formats import BFLOAT16, Format
 
 SPECIAL = (0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1.0, -1.0, 0.5, 2.0)

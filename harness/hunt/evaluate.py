@@ -29,8 +29,8 @@ from harness.sweep.apply import Arguments, Subject, SubjectFailed, carried, one_
 from harness.sweep.oracle import LONGEST, oracle
 from harness.tensors import torch_dtype
 from reference import certified
-from reference.answers import Judgement
 from reference.bounds import default_arithmetic
+from reference.certified.answers import Judgement
 
 Bits = NDArray[np.unsignedinteger[Any]]
 Floats = NDArray[np.floating[Any]]

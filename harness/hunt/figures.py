@@ -14,7 +14,7 @@ from harness.sweep.laws import LawTally, beyond_one, negative
 from harness.sweep.plan import Plan
 from harness.sweep.statistics import WORST, Statistics, Worst, measure, worst_of
 from harness.sweep.summary import Seconds, Summary
-from reference.answers import Judgement
+from reference.certified.answers import Judgement
 
 _OUTPUT_LAW, _GRADIENT_LAW = "output-bounded", "gradient-sign"
 

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reference.answers import Judgement
+from reference.certified.answers import Judgement
 from reference.dyadic import Dyadic, ratio
 from reference.formats import Format
 

@@ -22,7 +22,7 @@ from harness.sweep.statistics import (
     worst_entries,
     worst_of,
 )
-from reference.answers import Judgement
+from reference.certified.answers import Judgement
 
 
 class Mirror(NamedTuple):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from harness.subjects import Kind
 from harness.sweep.plan import Plan
 from reference import certified
-from reference.answers import Judgement
-from reference.certified_sweep import SWEEP_BLOCK, ActivationSweep, TanhGradientSweep
+from reference.certified.answers import Judgement
+from reference.certified.sweep import SWEEP_BLOCK, ActivationSweep, TanhGradientSweep
 from reference.formats import BINARY64
 
 #: The most elements a piece may have.

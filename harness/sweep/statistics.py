@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reference.answers import Judgement
+from reference.certified.answers import Judgement
 from reference.formats import Format
 
 #: Upper ends of the bins of |error| in ulps; the first bin, up to 1/8, is for both signs.

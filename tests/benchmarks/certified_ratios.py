@@ -17,7 +17,7 @@ from importlib import metadata
 import numpy as np
 
 from reference import certified
-from reference.carriers import Carried
+from reference.certified.carriers import Carried
 from reference.formats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
 
 #: Bits of the arbitrary-precision libraries.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reference import certified
-from reference.carriers import Carried
+from reference.certified.carriers import Carried
 from reference.formats import BINARY32, BINARY64, FORMATS, Format
 from tests.benchmarks.certified_ratios import points
 

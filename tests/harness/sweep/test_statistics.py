@@ -17,7 +17,7 @@ from harness.sweep.statistics import (
     worst_entries,
     worst_of,
 )
-from reference.answers import Judgement
+from reference.certified.answers import Judgement
 from reference.formats import BINARY32
 
 errors = st.lists(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from reference.doubledouble import Float64, fast_two_sum, two_square, two_sum
-from reference.enclosures import Enclosures, enclose, significand, times
+from reference.certified.doubledouble import Float64, fast_two_sum, two_square, two_sum
+from reference.certified.enclosures import Enclosures, enclose, significand, times
 
 _TINY = 2.0**-100
 _HUGE = 2.0**60

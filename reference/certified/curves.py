@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from mpmath import libmp
 
-from reference.doubledouble import (
+from reference.certified.doubledouble import (
     Float64,
     Pair,
     fast_two_sum,
@@ -34,7 +34,7 @@ from reference.doubledouble import (
     two_square_of_split,
     two_sum,
 )
-from reference.enclosures import Enclosures, Int64, enclose, power_of_two, significand
+from reference.certified.enclosures import Enclosures, Int64, enclose, power_of_two, significand
 
 TABLE_BITS: Final = 12
 N: Final = 1 << TABLE_BITS

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reference.doubledouble import Float64, fast_two_sum, two_product, two_sum
+from reference.certified.doubledouble import Float64, fast_two_sum, two_product, two_sum
 from reference.formats import Format
 
 Bool = npt.NDArray[np.bool_]

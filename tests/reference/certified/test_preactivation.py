@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from reference.certified_preactivation import preactivations
+from reference.certified.preactivation import preactivations
 from reference.formats import BINARY32, BINARY64, FORMATS, Format
 from tests.certified_inputs import truncated
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reference import certified, certified_binary32, certified_sweep
-from reference.answers import Judgement
-from reference.carriers import Carried
+from reference import certified
+from reference.certified import binary32 as certified_binary32
+from reference.certified import sweep as certified_sweep
+from reference.certified.answers import Judgement
+from reference.certified.carriers import Carried
 from reference.exact import exact
 from reference.formats import BINARY32, BINARY64, FORMATS, Format
 from reference.neuron import sech2, tanh

@@ -17,9 +17,9 @@ Values travel in a format's *carrier*: float16, float32 and float64 for binary16
 binary64; float32 for bfloat16, which numpy lacks, holding members of bfloat16.
 
 Every answer comes from an enclosure of the exact value: double-double with a proven bound, about
-2^-68 (`certified_curves`, `certified_gradient`, `certified_preactivation`). In sweeps most elements
-are settled before that, by binary64 with a stated bound (`certified_binary32`) or by plain pairs
-(`certified_pairs`). Where an enclosure does not decide, the element is *escalated* to exact
+2^-68 (`curves`, `gradient`, `preactivation`). In sweeps most elements
+are settled before that, by binary64 with a stated bound (`binary32`) or by plain pairs
+(`pairs`). Where an enclosure does not decide, the element is *escalated* to exact
 integers and mpmath (`real`), and counted.
 """
 
@@ -32,10 +32,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from reference import certified_curves as curves
-from reference import certified_gradient as raw
-from reference.answers import BLOCK, ActivationJudgement, Answers, Judgement, Rounded
-from reference.carriers import (
+from reference.certified import curves
+from reference.certified import gradient as raw
+from reference.certified.answers import BLOCK, ActivationJudgement, Answers, Judgement, Rounded
+from reference.certified.carriers import (
     Carried,
     bit_patterns,
     carried,
@@ -44,10 +44,7 @@ from reference.carriers import (
     require_ieee,
     widened,
 )
-from reference.certified_preactivation import Preactivations, preactivations
-from reference.certified_rounding import TanhSech2, rounded_tanh_sech2
-from reference.certified_sweep import ActivationSweep, TanhGradientSweep
-from reference.enclosures import (
+from reference.certified.enclosures import (
     Enclosures,
     concatenate,
     enclose,
@@ -55,6 +52,9 @@ from reference.enclosures import (
     significand,
     times,
 )
+from reference.certified.preactivation import Preactivations, preactivations
+from reference.certified.rounding import TanhSech2, rounded_tanh_sech2
+from reference.certified.sweep import ActivationSweep, TanhGradientSweep
 from reference.exact import exact
 from reference.formats import Format
 from reference.neuron import ExactNeuron

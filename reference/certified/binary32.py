@@ -4,7 +4,7 @@ The bound `_RELATIVE` on numpy's float64 tanh and exp is generous: numpy documen
 ulps for its own loops and takes the platform's libm elsewhere, whose documented errors are one or
 two (Innocente and Zimmermann, "Accuracy of mathematical functions", 2024). 4t/(1+t)^2 adds four
 roundings to twice the error of t. 2^-42 is 2048u, some two hundred times all that. It is checked
-against `certified_curves`, which trusts no library, when first used in a process.
+against `curves`, which trusts no library, when first used in a process.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reference import certified_curves as curves
-from reference.answers import Judgement
-from reference.carriers import Carried, widened
-from reference.doubledouble import Float64
-from reference.enclosures import Bool
+from reference.certified import curves
+from reference.certified.answers import Judgement
+from reference.certified.carriers import Carried, widened
+from reference.certified.doubledouble import Float64
+from reference.certified.enclosures import Bool
 
 #: Relative error allowed to binary64's tanh|x| and 4t/(1+t)^2.
 _RELATIVE: Final = 2.0**-42

@@ -7,10 +7,9 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reference import certified_curves as curves
-from reference.answers import BLOCK, round_block
-from reference.carriers import Carried, carried, carrier, require_ieee, widened
-from reference.certified_binary32 import (
+from reference.certified import curves
+from reference.certified.answers import BLOCK, round_block
+from reference.certified.binary32 import (
     CURVE_UNITS,
     mark_ties,
     minus_twice,
@@ -18,8 +17,9 @@ from reference.certified_binary32 import (
     slope_of,
     staggered,
 )
-from reference.certified_binary64 import round_pair, within_range
-from reference.certified_pairs import parts
+from reference.certified.binary64 import round_pair, within_range
+from reference.certified.carriers import Carried, carried, carrier, require_ieee, widened
+from reference.certified.pairs import parts
 from reference.exact import exact
 from reference.formats import BINARY32, BINARY64, Format
 from reference.neuron import sech2 as exact_sech2

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from reference import certified
-from reference.answers import Answers
-from reference.carriers import Carried
+from reference.certified.answers import Answers
+from reference.certified.carriers import Carried
 from reference.formats import BFLOAT16, BINARY16, BINARY32, BINARY64, FORMATS, Format
 from reference.measure import error
 from tests.certified_inputs import moved, patterns, spread, truncated

@@ -1,6 +1,6 @@
 """Judging sweeps block by block: binary64 with a stated bound, then double-double, then mpmath.
 
-For binary32 a binary64 evaluation settles nearly all lanes (`certified_binary32`); each lane it
+For binary32 a binary64 evaluation settles nearly all lanes (`binary32`); each lane it
 leaves open goes through `answers.judge_block`, which is the authority. The other formats go there
 at once.
 """
@@ -11,11 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from reference import certified_curves as curves
-from reference.answers import ActivationJudgement, Judgement, judge_block
-from reference.carriers import Carried, carried, require_ieee, widened
-from reference.certified_alike import Alike
-from reference.certified_binary32 import (
+from reference.certified import curves
+from reference.certified.alike import Alike
+from reference.certified.answers import ActivationJudgement, Judgement, judge_block
+from reference.certified.binary32 import (
     BELOW_ONE,
     CURVE_UNITS,
     GRADIENT_UNITS,
@@ -29,10 +28,11 @@ from reference.certified_binary32 import (
     slope_of,
     staggered,
 )
-from reference.certified_binary64 import Compared, compare, within_range
-from reference.certified_gradient import tanh_gradient as enclose_tanh_gradient
-from reference.certified_pairs import parts
-from reference.doubledouble import Float64
+from reference.certified.binary64 import Compared, compare, within_range
+from reference.certified.carriers import Carried, carried, require_ieee, widened
+from reference.certified.doubledouble import Float64
+from reference.certified.gradient import tanh_gradient as enclose_tanh_gradient
+from reference.certified.pairs import parts
 from reference.exact import exact
 from reference.formats import BINARY32, BINARY64, Format
 from reference.neuron import sech2 as exact_sech2

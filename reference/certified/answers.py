@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reference.carriers import Carried, carried, carrier, require_ieee, widened
-from reference.doubledouble import Float64
-from reference.enclosures import (
+from reference.certified.carriers import Carried, carried, carrier, require_ieee, widened
+from reference.certified.doubledouble import Float64
+from reference.certified.enclosures import (
     Bool,
     Enclosures,
     Int64,

@@ -1,8 +1,8 @@
-"""tanh and sech^2 of binary64 arguments as plain pairs: `certified_curves` at half the work.
+"""tanh and sech^2 of binary64 arguments as plain pairs: `curves` at half the work.
 
 For sweeps over binary64, which call for a test of each rounding and little else. The arguments are
 single numbers in [LEAST, GREATEST], where nothing underflows; the bounds are those that a few open
-lanes in a million allow. The method and the table are those of `certified_curves`, with a quotient
+lanes in a million allow. The method and the table are those of `curves`, with a quotient
 of 26 bits first, so that its products are exact without splitting. u = 2^-53.
 """
 
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reference.certified_curves import (
+from reference.certified.curves import (
     C1,
     C2,
     C3,
@@ -27,15 +27,15 @@ from reference.certified_curves import (
     series,
     table,
 )
-from reference.doubledouble import Float64, Pair, fast_two_sum, two_sum
-from reference.enclosures import Int64, power_of_two
+from reference.certified.doubledouble import Float64, Pair, fast_two_sum, two_sum
+from reference.certified.enclosures import Int64, power_of_two
 
 #: Above it the low part of sech^2 would be subnormal.
 GREATEST: Final = 310.0
 #: Below it tanh and sech^2 are a and 1 to within 2^-8 ulps.
 LEAST: Final = 2.0**-30
 #: Elements a part: temporaries of 31 KiB stay in the caches and in the allocator, and no two arrays
-#: are a multiple of 4 KiB apart (see `certified_binary32.staggered`).
+#: are a multiple of 4 KiB apart (see `reference.certified.binary32.staggered`).
 PART: Final = 3968
 
 _C23: Final = C2 + C3
@@ -90,7 +90,7 @@ def _small(a: Float64) -> Values:
 def _exponential(a: Float64) -> tuple[Float64, Float64, Float64, Int64]:
     """exp(-2a) = 2^-K (entry - linear + rest): entry of 26 bits, entry * r_high exact.
 
-    As in `certified_curves._exponential`, with C2 + C3 as one number: k < 2^22 times it is < 2^-19
+    As in `curves._exponential`, with C2 + C3 as one number: k < 2^22 times it is < 2^-19
     and rounded by at most a u 2^-27, and c - C1 - C23 < 2^-94 puts in 2a 2^-82: r within
     a 2^-79.5. r_low^2/2 < 2^-79.8 is left out. In all within 2^-78.2 + a 2^-79.5.
     """

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from reference.certified_pairs import GREATEST, LEAST, PART, parts
+from reference.certified.pairs import GREATEST, LEAST, PART, parts
 from reference.dyadic import from_float
 from reference.elementary import tanh_sech2
 from tests.rationals import fraction

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from reference.enclosures import (
+from reference.certified.enclosures import (
     Enclosures,
     enclose,
     judge,

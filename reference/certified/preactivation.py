@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reference.doubledouble import Float64, two_product, two_sum
+from reference.certified.doubledouble import Float64, two_product, two_sum
 from reference.formats import Format
 
 #: Below it two_product may underflow, losing under 2^-1072 (five roundings of at most 2^-1075). A

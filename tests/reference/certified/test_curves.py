@@ -9,10 +9,10 @@ import numpy.typing as npt
 import pytest
 from mpmath import libmp
 
-from reference import certified_curves as curves
+from reference.certified import curves as curves
+from reference.certified.enclosures import Enclosures
 from reference.dyadic import Dyadic
 from reference.elementary import tanh_sech2
-from reference.enclosures import Enclosures
 from tests.rationals import dyadic, fraction
 
 Floats = npt.NDArray[np.float64]

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from reference.certified_gradient import one_minus_square, tanh_gradient
-from reference.enclosures import Enclosures
+from reference.certified.enclosures import Enclosures
+from reference.certified.gradient import one_minus_square, tanh_gradient
 
 _RNG = np.random.default_rng(1)
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from reference.doubledouble import (
+from reference.certified.doubledouble import (
     fast_two_sum,
     quotient,
     split,

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reference.answers import ActivationJudgement, Judgement
-from reference.carriers import Carried, carrier
+from reference.certified.answers import ActivationJudgement, Judgement
+from reference.certified.carriers import Carried, carrier
 from reference.formats import BINARY32, BINARY64, Format
 
 

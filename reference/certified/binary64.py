@@ -1,6 +1,6 @@
 """binary64 judged by pairs: what settles all but a few lanes in a million of a block.
 
-Lanes outside the range of the pairs of `certified_pairs`, near ties or near powers of two are left
+Lanes outside the range of the pairs of `pairs`, near ties or near powers of two are left
 to the enclosures, which are the authority.
 """
 
@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from reference.certified_pairs import GREATEST, LEAST
-from reference.doubledouble import Float64, Pair
-from reference.enclosures import Bool
+from reference.certified.doubledouble import Float64, Pair
+from reference.certified.enclosures import Bool
+from reference.certified.pairs import GREATEST, LEAST
 
 _BELOW_ONE: Final = 1.0 - 2.0**-53
 _FRACTION: Final = np.int64((1 << 52) - 1)
@@ -54,7 +54,7 @@ def compare(
 ) -> Compared:
     """Compare `computed` with exact values of magnitude `pair`, under 1, and of sign `sign`.
 
-    A lane is settled under the conditions of `certified_binary32.Lanes.compare`.
+    A lane is settled under the conditions of `reference.certified.binary32.Lanes.compare`.
     """
     rounded, open_ = round_pair(pair, slack)
     at_power = (rounded.view(np.int64) & _FRACTION) == 0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reference.doubledouble import Float64
+from reference.certified.doubledouble import Float64
 from reference.formats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
 
 Carried = npt.NDArray[np.floating[Any]]
