@@ -306,11 +306,17 @@ class TestSound:
     @pytest.mark.slow
     @pytest.mark.parametrize("dtype", DTYPES)
     def test_textbook_is_never_wrong(self, dtype: str) -> None:
-        """The measure of the bounds: 100,000 cases, not one that nothing explains."""
-        verdict = verify_one(plan_of(load("textbook"), dtype, examples=100_000))
-        assert 100_000 == verdict.examples
-        assert Grade.TEXTBOOK is verdict.grade
-        assert verdict.passed
+        """The measure of the bounds: 100,000 cases, not one that nothing explains.
+
+        From many seeds, because hypothesis slows down as it remembers what it drew in a run.
+        """
+        examples = 0
+        for seed in range(25):
+            verdict = verify_one(plan_of(load("textbook"), dtype, examples=4_050, seed=seed))
+            assert Grade.TEXTBOOK is verdict.grade
+            assert verdict.passed
+            examples += verdict.examples
+        assert 100_000 <= examples
 
     @pytest.mark.parametrize("dtype", DTYPES)
     def test_textbook_in_a_few_cases(self, dtype: str) -> None:
