@@ -102,17 +102,14 @@ def make_plans(
         raise UsageError(
             f"seed is {seed!r}; expected a whole number of 0 or more; leave it out for a fresh one"
         )
-    if activation_ulps is not None:
-        try:
-            default_arithmetic(format_of(DTYPES[0]), activation_ulps=activation_ulps)
-        except (TypeError, ValueError) as error:
-            raise UsageError(str(error)) from None
     wanted = None if require is None else _grade(require)
     places = _devices(devices)
     flush = bool(flushing())
     plans = []
     for name, subject in subjects:
         for dtype in _dtypes(subject, dtypes):
+            ulps = subject.activation_ulps if activation_ulps is None else activation_ulps
+            _require_tolerance(dtype, ulps)
             for device in places:
                 if subject.devices is not None and device not in subject.devices:
                     continue
@@ -137,6 +134,13 @@ def make_plans(
             "no subject supports a dtype and device that was asked for; widen --dtype or --device"
         )
     return plans
+
+
+def _require_tolerance(dtype: str, activation_ulps: float | None) -> None:
+    try:
+        default_arithmetic(format_of(dtype), activation_ulps=activation_ulps)
+    except (TypeError, ValueError) as error:
+        raise UsageError(str(error)) from None
 
 
 def run_plans(

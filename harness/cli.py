@@ -5,6 +5,7 @@ Imports nothing that takes long; each command imports what it runs, so that `--h
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
@@ -212,6 +213,10 @@ def run(arguments: Sequence[str] | None = None, prog_name: str = PROGRAM) -> int
     """Run the command line and return its exit status."""
     from harness.subjects import SubjectError, SubjectImportError
 
+    for name in ("stdout", "stderr"):
+        # Closed by whoever started the process: what is printed has no reader, and no fault.
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     try:
         status = cli.main(arguments, prog_name=prog_name, standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -46,7 +46,7 @@ from reference.bounds import Arithmetic, default_arithmetic
 from reference.neuron import neuron
 
 #: Cases tried to simplify a counterexample after hypothesis has shrunk it.
-_SIMPLIFICATIONS = 300
+_SIMPLIFICATIONS = 500
 
 OnCase = Callable[[], None]
 
@@ -278,10 +278,16 @@ class _Tally:
 
 
 def _shares(regimes: Sequence[Regime], examples: int) -> dict[Regime, int]:
-    """The examples of each regime: equal shares, the first regimes taking what is left over, and
-    at least one each."""
-    share, rest = divmod(examples, len(regimes))
-    return {regime: max(1, share + (index < rest)) for index, regime in enumerate(regimes)}
+    """The examples of each regime: equal shares, but a sixteenth of one where a case costs as much
+    as a hundred others; the first regimes take what is left over, and each gets at least one."""
+    costly = [regime for regime in regimes if regime is Regime.VERY_LONG]
+    few = max(1, examples // (16 * len(regimes)))
+    share, rest = divmod(max(0, examples - few * len(costly)), len(regimes) - len(costly))
+    shares: dict[Regime, int] = {}
+    for regime in regimes:
+        shares[regime] = few if regime in costly else max(1, share + (rest > 0))
+        rest -= regime not in costly
+    return shares
 
 
 def _strategy(plan: Plan, regime: Regime) -> SearchStrategy[Case]:

@@ -81,12 +81,17 @@ def default_arithmetic(
     the largest that glibc, CUDA and HIP document. In the 16-bit formats it may be 1 ulp off:
     computed in binary32 and rounded once.
 
-    Raises ValueError if `activation_ulps` is negative or not finite.
+    Raises ValueError if `activation_ulps` is negative, or more than 2^(p-3): an eighth of the
+    value and above would leave nothing to judge.
     """
     narrow = format.width == 16
     ulps = (1.0 if narrow else 2.5) if activation_ulps is None else float(activation_ulps)
-    if not 0 <= ulps < float("inf"):
-        raise ValueError(f"activation_ulps is {ulps}; expected a finite number of ulps, 0 or more")
+    most = 2.0 ** (format.precision - 3)
+    if not 0 <= ulps <= most:
+        raise ValueError(
+            f"activation_ulps is {ulps}; expected 0 to {most:g} ulps in {format.name}, an eighth "
+            "of the value; give the error of tanh itself"
+        )
     return Arithmetic(format, accumulation or (BINARY32 if narrow else format), ulps, flush_to_zero)
 
 

@@ -21,6 +21,7 @@ from harness.strategies.members import (
     scattered_signs,
     values_at,
 )
+from harness.strategies.regimes import Regime
 from reference.dyadic import Dyadic, add, from_float, multiply, negate
 from reference.formats import Format
 
@@ -37,12 +38,15 @@ _LAYOUTS: Final = (
     Layout.REQUIRES_GRAD,
     Layout.EXPANDED,
 )
-#: Lengths outside the regime `long`: most are short, the rest on both sides of vector widths.
+#: Lengths outside the long regimes: most are short, the rest on both sides of vector widths.
 SIZES: Final = (0, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 4, 5, 7, 8, 8, 16, 17, 31, 40)
 NONEMPTY_SIZES: Final = tuple(size for size in SIZES if size)
-#: Binary orders of magnitude of a long length. A case costs its length, so that the longest, drawn
+#: Binary orders of magnitude of long lengths. A case costs its length, so that the longest, drawn
 #: as often as the others, would take most of the time of a run.
-_LONG_ORDERS: Final = (*range(12), *range(9), *range(9), *range(7), *range(7), *range(7), *range(7))
+ORDERS: Final = {
+    Regime.LONG: (*[5] * 6, *[6] * 5, *[7] * 4, *[8] * 2, 9),
+    Regime.VERY_LONG: (10, 10, 11),
+}
 _DRAWN_ONE_BY_ONE: Final = 3
 _SEED_BITS: Final = 16
 _MANNER_BITS: Final = 10
@@ -61,23 +65,22 @@ class Drawing:
     says how a product's exponent is shared by its factors. All are 0 in the simplest case.
     """
 
-    def __init__(self, below: Below, dtype: str, sizes: Sequence[int] | None) -> None:
-        """Draw a length from `sizes`, or, for None, a long one."""
+    def __init__(
+        self, below: Below, dtype: str, sizes: Sequence[int], *, orders: bool = False
+    ) -> None:
+        """Draw a length from `sizes`; with `orders` they are binary orders of magnitude."""
         self._below = below
         self.dtype = dtype
         self.format = format_of(dtype)
         self.layout = _LAYOUTS[below(len(_LAYOUTS))]
-        self.n = self._long_size() if sizes is None else sizes[self.index(len(sizes))]
+        self.n = sizes[self.index(len(sizes))]
+        if orders:
+            self.n = (1 << self.n) + self.integer(self.n)
         self._manner = below(1 << _MANNER_BITS)
         self.form = self._manner & 7
         self.salt = self._manner >> 3 & 3
         self.gain = self._manner >> 5 & 3
         self._split = self._manner >> 7 & 7
-
-    def _long_size(self) -> int:
-        """From 1 to 2^12 - 1: every binary order of magnitude, the three longest more rarely."""
-        order = _LONG_ORDERS[self.index(len(_LONG_ORDERS))]
-        return int(1 << order) + self.integer(order)
 
     @property
     def constant(self) -> bool:

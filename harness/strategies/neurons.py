@@ -14,6 +14,7 @@ from harness.case import Case
 from harness.landmarks import Landmarks, landmarks
 from harness.strategies.drawing import (
     NONEMPTY_SIZES,
+    ORDERS,
     SIZES,
     Below,
     Drawing,
@@ -202,6 +203,7 @@ _BUILDERS: Final[Mapping[Regime, Callable[[Drawing], Terms]]] = {
     Regime.OVERFLOWING: _overflowing,
     Regime.SPECIAL: _special,
     Regime.LONG: _long,
+    Regime.VERY_LONG: _long,
     Regime.THRESHOLD: _threshold,
 }
 
@@ -247,14 +249,13 @@ _NEED_TERMS: Final = frozenset({Regime.TINY, Regime.CANCELLING, Regime.OVERFLOWI
 
 def neuron_case(below: Below, dtype: str, regime: Regime) -> Case:
     """A case of a neuron in `regime`, determined by the integers that `below` gives."""
-    sizes: tuple[int, ...] | None = SIZES
+    sizes: tuple[int, ...] = SIZES
     if regime is Regime.EMPTY:
         sizes = _NO_TERMS
-    elif regime is Regime.LONG:
-        sizes = None
     elif regime in _NEED_TERMS:
         sizes = NONEMPTY_SIZES
-    drawing = Drawing(below, dtype, sizes)
+    orders = ORDERS.get(regime)
+    drawing = Drawing(below, dtype, orders or sizes, orders=orders is not None)
     # Before the vectors, whose length would shift it about while a case shrinks.
     gradient = drawing.gradient(special=regime is Regime.SPECIAL)
     terms = _BUILDERS[regime](drawing)

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from harness.case import Case
-from harness.strategies.drawing import NONEMPTY_SIZES, Below, Drawing, replaced
+from harness.strategies.drawing import NONEMPTY_SIZES, ORDERS, Below, Drawing, replaced
 from harness.strategies.members import (
     Window,
     power_ordinal,
@@ -26,12 +26,9 @@ _SPECIALS: Final = (float("inf"), float("-inf"), float("nan"))
 
 def tanh_gradient_case(below: Below, dtype: str, regime: Regime) -> Case:
     """A case of a raw tanh gradient in `regime`, determined by the integers that `below` gives."""
-    sizes: tuple[int, ...] | None = NONEMPTY_SIZES
-    if regime is Regime.EMPTY:
-        sizes = (0,)
-    elif regime is Regime.LONG:
-        sizes = None
-    drawing = Drawing(below, dtype, sizes)
+    sizes = (0,) if regime is Regime.EMPTY else NONEMPTY_SIZES
+    orders = ORDERS.get(regime)
+    drawing = Drawing(below, dtype, orders or sizes, orders=orders is not None)
     # Before the vector, whose length would shift it about while a case shrinks.
     gradient = drawing.gradient(special=regime is Regime.SPECIAL)
     outputs = _stored_outputs(drawing, regime)
@@ -47,7 +44,7 @@ def _stored_outputs(drawing: Drawing, regime: Regime) -> tuple[float, ...]:
             return drawing.zeros()
         case Regime.SPECIAL:
             return _special(drawing)
-        case Regime.LONG:
+        case Regime.LONG | Regime.VERY_LONG:
             return _mixed(drawing)
         case _:
             return drawing.vector(output_window(drawing.format, regime))

@@ -24,7 +24,8 @@ class Regime(StrEnum):
     CANCELLING = "cancelling"  #: |a| is at most 2^(4-p) S, and often 0
     OVERFLOWING = "overflowing"  #: all finite, but S is beyond the largest number
     SPECIAL = "special"  #: an infinity or a NaN takes part
-    LONG = "long"  #: up to several thousand terms, often all of one sign
+    LONG = "long"  #: 32 to 1,023 terms, often all of one sign
+    VERY_LONG = "very-long"  #: the same with 1,024 to 4,095 terms
     THRESHOLD = "threshold"  #: a within a few ulps of ln(max), ln(max)/2 or where tanh becomes 1
 
 
@@ -39,6 +40,7 @@ _TANH_GRADIENT: Final = (
     Regime.ONE,
     Regime.SPECIAL,
     Regime.LONG,
+    Regime.VERY_LONG,
 )
 
 

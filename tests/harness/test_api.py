@@ -29,7 +29,7 @@ from tests.flushed import in_flushing_thread
 from tests.harness import faulty
 from tests.harness.command import environment
 
-CPU: Any = {"devices": ["cpu"], "examples": 13, "seed": 1}
+CPU: Any = {"devices": ["cpu"], "examples": 14, "seed": 1}
 
 
 def plans(*subjects: Subject, **changes: Any) -> list[Plan]:
@@ -38,7 +38,7 @@ def plans(*subjects: Subject, **changes: Any) -> list[Plan]:
         "dtypes": None,
         "devices": ["cpu"],
         "require": None,
-        "examples": 13,
+        "examples": 14,
         "seed": 1,
         "activation_ulps": None,
     }
@@ -267,9 +267,9 @@ class TestRuns:
 
     def test_a_fresh_seed_is_in_the_environment(self) -> None:
         """And repeats the run."""
-        first = verify("textbook", dtypes=["float32"], devices=["cpu"], examples=13)
+        first = verify("textbook", dtypes=["float32"], devices=["cpu"], examples=14)
         seed = first.environment["seed"]
-        again = verify("textbook", dtypes=["float32"], devices=["cpu"], examples=13, seed=seed)
+        again = verify("textbook", dtypes=["float32"], devices=["cpu"], examples=14, seed=seed)
         assert first.to_json() == again.to_json()
         assert len({fresh_seed() for _ in range(20)}) > 1
         assert 0 <= fresh_seed() < 10**9
@@ -284,7 +284,7 @@ class TestRuns:
             on_case=lambda: told.append("."),
             on_verdict=lambda verdict: told.append(f"{verdict.dtype} {verdict.passed}"),
         )
-        cases = ["."] * 13
+        cases = ["."] * 14
         assert ["float32", *cases, "float32 True", "float64", *cases, "float64 True"] == told
 
     def test_an_interrupt_keeps_what_is_complete(self) -> None:
@@ -301,7 +301,7 @@ class TestRuns:
             subject = Subject("given", Kind.NEURON, faulty.right, dtypes=("float32", "float64"))
             return run_plans(plans(subject), on_case=step)
 
-        for count, complete, status in ((1, 0, 5), (13, 0, 5), (14, 1, 5), (26, 1, 5)):
+        for count, complete, status in ((1, 0, 5), (14, 0, 5), (15, 1, 5), (28, 1, 5)):
             verification = interrupted_at(count)
             assert verification.interrupted
             assert (complete, status) == (len(verification.verdicts), verification.exit_status)

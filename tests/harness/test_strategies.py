@@ -18,7 +18,7 @@ def test_kinds_have_their_regimes() -> None:
     assert set(Regime) == {*neuron, *gradient}
     assert neuron == regimes_for("activation")
     assert {Regime.ONE} == {*gradient} - {*neuron}
-    assert 13 == len(neuron)
+    assert 14 == len(neuron)
 
 
 def test_an_unknown_kind_is_refused() -> None:

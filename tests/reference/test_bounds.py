@@ -771,10 +771,11 @@ def test_a_subject_may_declare_its_own() -> None:
     assert Arithmetic(BINARY16, BINARY16, 0.0, True) == declared
 
 
-@pytest.mark.parametrize("ulps", [-1.0, -0.5, inf, nan], ids=str)
-def test_a_tolerance_is_a_finite_number_of_ulps(ulps: float) -> None:
+@pytest.mark.parametrize("ulps", [-1.0, -0.5, 2.0**21 + 1, inf, nan], ids=str)
+def test_a_tolerance_is_a_number_of_ulps_that_leaves_something_to_judge(ulps: float) -> None:
     """Anything else is refused by name."""
-    with pytest.raises(ValueError, match=f"activation_ulps is {ulps}; expected a finite number"):
+    assert 2.0**21 == default_arithmetic(BINARY32, activation_ulps=2.0**21).activation_ulps
+    with pytest.raises(ValueError, match=f"activation_ulps is {ulps}; expected 0 to 2.09715e"):
         default_arithmetic(BINARY32, activation_ulps=ulps)
 
 

@@ -7,8 +7,9 @@ from random import Random
 import pytest
 
 from harness.case import DTYPES, Case, Layout
-from harness.strategies.drawing import SIZES, Drawing, exact_sum, shifted
+from harness.strategies.drawing import ORDERS, SIZES, Drawing, exact_sum, shifted
 from harness.strategies.members import power_ordinal, powers
+from harness.strategies.regimes import Regime
 from reference.formats import BINARY16, BINARY32
 from tests.drawn import preactivation
 from tests.rationals import dyadic, fraction
@@ -101,14 +102,17 @@ def test_all_zeros_draw_the_simplest() -> None:
     assert 1.0 == drawing.value(powers(BINARY32, -3, 3))
 
 
-def test_long_lengths_reach_every_order_of_magnitude() -> None:
-    """From 1 to 4095, the thousands more rarely, for what they cost."""
+@pytest.mark.parametrize(
+    ("regime", "least", "most"), [(Regime.LONG, 32, 1023), (Regime.VERY_LONG, 1024, 4095)]
+)
+def test_long_lengths_reach_every_order_of_magnitude(regime: Regime, least: int, most: int) -> None:
+    """From end to end, the longest more rarely, for what they cost."""
     below = Random(3).randrange
-    lengths = [Drawing(below, "float32", None).n for _ in range(2000)]
-    orders = [sum(10**k <= n < 10 ** (k + 1) for n in lengths) for k in range(4)]
-    assert min(orders) > 40
-    assert max(lengths) <= 4095
-    assert 1 == min(lengths)
+    lengths = [Drawing(below, "float32", ORDERS[regime], orders=True).n for _ in range(2000)]
+    orders = {n.bit_length() for n in lengths}
+    assert set(range(least.bit_length(), most.bit_length() + 1)) == orders
+    assert least <= min(lengths) <= least * 1.1
+    assert most / 1.1 <= max(lengths) <= most
 
 
 def test_neighbours_stop_at_the_largest_number() -> None:

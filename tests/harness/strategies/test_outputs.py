@@ -49,7 +49,7 @@ def test_every_output_lies_in_its_regime(dtype: str, regime: Regime) -> None:
             assert len(finite) < len(case.inputs)
         elif regime is Regime.EMPTY:
             assert () == case.inputs
-        elif regime is not Regime.LONG:
+        elif regime not in (Regime.LONG, Regime.VERY_LONG):
             assert {regime} == {regime_of(y, format) for y in finite}
 
 
@@ -81,7 +81,7 @@ def test_long_outputs_mix_the_ranges(dtype: str) -> None:
     assert any(
         len({regime_of(y, format_of(dtype)) for y in case.inputs[:10]}) > 3 for case in drawn
     )
-    assert 2000 < max(len(case.inputs) for case in drawn)
+    assert 500 < max(len(case.inputs) for case in drawn)
 
 
 @by_dtype
