@@ -117,6 +117,8 @@ def _summary(hunted: Hunt, stream: IO[str]) -> str:
     if hunted.finds:
         parts.append(table_text(finds_table(hunted), stream))
     tail = [*case_lines(hunted), *(f"FAILED: {failure}" for failure in failures(hunted))]
+    if hunted.unreturned is not None:
+        tail.append(hunted.unreturned)
     if hunted.stopped is not None:
         tail.append(f"stopped: {hunted.stopped}; what was found until then is kept")
     return "\n".join([*parts, "\n".join([*tail, tail_line(hunted), ""])])

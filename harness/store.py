@@ -44,7 +44,14 @@ CREATE TABLE parts (
 
 
 class StoreError(RuntimeError):
-    """The store cannot be read or written. One line: the file, what is wrong, the remedy."""
+    """The store cannot be read or written. One line: the file, what is wrong, the remedy.
+
+    `lost` says that what was stored is not to be counted on: the file is damaged.
+    """
+
+    def __init__(self, message: str, *, lost: bool = False) -> None:
+        super().__init__(message)
+        self.lost = lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,8 @@ class Store:
         Raises StoreError for a file that is no store, or one of a newer version.
         """
         path = Path(path)
+        if path.is_dir():
+            raise StoreError(f"{path}: it is a folder; expected a file; name another file")
         try:
             if path.parent != Path():
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,7 +96,7 @@ class Store:
                 "name another file"
             ) from None
         except sqlite3.Error as error:
-            raise StoreError(_explain(path, error)) from None
+            raise _explained_error(path, error) from None
         store = cls(path, connection)
         try:
             store._prepare()
@@ -231,7 +240,7 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(_explain(self._path, error)) from None
+            raise _explained_error(self._path, error) from None
 
 
 _COLUMNS: Final = "id, kind, identity, description, created, finished"
@@ -242,7 +251,7 @@ def _run(row: tuple[Any, ...]) -> Run:
     return Run(id, kind, identity, json.loads(description), created, finished)
 
 
-def _explain(path: Path, error: sqlite3.Error) -> str:
+def _explained_error(path: Path, error: sqlite3.Error) -> StoreError:
     """One line for what SQLite said: the file, the trouble, the remedy."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     trouble, remedy = {
@@ -265,6 +274,6 @@ def _explain(path: Path, error: sqlite3.Error) -> str:
             "expected a writable place; name another file",
         ),
         sqlite3.SQLITE_NOTADB: ("it is not a store", "name another file"),
-        sqlite3.SQLITE_CORRUPT: ("it is damaged", "move it away; a new one will be made"),
+        sqlite3.SQLITE_CORRUPT: ("it is damaged", "move it away and begin anew"),
     }.get(code, (f"SQLite says {error}", "name another file"))
-    return f"{path}: {trouble}; {remedy}"
+    return StoreError(f"{path}: {trouble}; {remedy}", lost=code == sqlite3.SQLITE_CORRUPT)

@@ -179,8 +179,10 @@ def _summary(swept: Sweep, jobs: int, stream: IO[str]) -> str:
         parts += [table_text(table(swept), stream) for table in (figures_table, worst_table)]
     tail = [*law_lines(swept), *(f"FAILED: {failure}" for failure in swept.failures)]
     if swept.outcome.stopped is not None:
-        tail.append(
-            f"stopped: {swept.outcome.stopped}; {swept.points:,} of {plan.points:,} points are "
-            "done; --resume goes on from there"
+        line = (
+            f"stopped: {swept.outcome.stopped}; {swept.points:,} of {plan.points:,} points are done"
         )
+        if swept.outcome.unstored_points:
+            line += f", {swept.outcome.unstored_points:,} of them shown here but not stored"
+        tail.append(f"{line}; --resume goes on from there" if swept.outcome.resumable else line)
     return "\n".join([*parts, "\n".join([*tail, time_line(swept, jobs), ""])])

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import NamedTuple
 
 from hypothesis import Phase
@@ -277,16 +278,19 @@ class _Tally:
             self.quantities[name].add(finding.case, elements)
 
 
+#: What part of a full share a regime gets whose cases cost as much as many others.
+_PARTS = {Regime.LONG: Fraction(1, 2), Regime.VERY_LONG: Fraction(1, 16)}
+
+
 def _shares(regimes: Sequence[Regime], examples: int) -> dict[Regime, int]:
-    """The examples of each regime: equal shares, but a sixteenth of one where a case costs as much
-    as a hundred others; the first regimes take what is left over, and each gets at least one."""
-    costly = [regime for regime in regimes if regime is Regime.VERY_LONG]
-    few = max(1, examples // (16 * len(regimes)))
-    share, rest = divmod(max(0, examples - few * len(costly)), len(regimes) - len(costly))
-    shares: dict[Regime, int] = {}
-    for regime in regimes:
-        shares[regime] = few if regime in costly else max(1, share + (rest > 0))
-        rest -= regime not in costly
+    """The examples of each regime: equal shares, less where a case is costly, and at least one; the
+    first regimes with a full share take what is left over."""
+    parts = {regime: _PARTS.get(regime, Fraction(1)) for regime in regimes}
+    full = examples / sum(parts.values())
+    shares = {regime: max(1, int(full * part)) for regime, part in parts.items()}
+    rest = max(0, examples - sum(shares.values()))
+    for regime in [regime for regime in regimes if regime not in _PARTS][:rest]:
+        shares[regime] += 1
     return shares
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
 from types import FrameType
@@ -18,6 +18,8 @@ from typing import Final
 
 #: Seconds past the end before a call is ended: most end by themselves in that time.
 _GRACE: Final = 0.2
+#: A call that is ended after so many seconds is worth a word: most are sized to take far less.
+_LONG: Final = 1.0
 
 
 class TimeUp(KeyboardInterrupt):
@@ -38,6 +40,8 @@ class Budget:
         self._armed = False
         #: Evaluations so far.
         self.evaluations = 0
+        #: The first call that was ended after long, in words; None where there was none.
+        self.unreturned: str | None = None
 
     @property
     def seconds(self) -> float:
@@ -63,11 +67,22 @@ class Budget:
         return int(min(evaluations, max(0.0, self._most - self.evaluations)))
 
     @contextmanager
-    def calling(self) -> Iterator[None]:
-        """Around calls of the subject: raises TimeUp there where the alarm goes off."""
+    def calling(self, inputs: Callable[[], str] | None = None) -> Iterator[None]:
+        """Around calls of the subject: raises TimeUp there where the alarm goes off.
+
+        `inputs` says what the subject is called on; it is asked only if the call is ended.
+        """
+        began = self.seconds
         self._armed = True
         try:
             yield
+        except TimeUp:
+            self._armed = False
+            spent = self.seconds - began
+            if spent >= _LONG and self.unreturned is None:
+                what = "" if inputs is None else f" on {inputs()}"
+                self.unreturned = f"a call{what} did not return within {spent:.1f} s"
+            raise
         finally:
             self._armed = False
 

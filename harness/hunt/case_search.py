@@ -108,7 +108,7 @@ class CaseSearch:
         """Judge a few cases. True: there are always more."""
         for _ in range(self._budget.room(_A_STEP)):
             origin, regime, case, sources = self._next()
-            with self._budget.calling():
+            with self._budget.calling(case.to_json):
                 judged = self._judge(case)
             self._take(origin, regime, judged, sources)
             if self._budget.spent():

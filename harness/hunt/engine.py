@@ -83,6 +83,8 @@ class Hunt:
     started_from: int
     exhausted: bool
     stopped: str | None
+    #: The call that was ended because the time was over, in one line; None where there was none.
+    unreturned: str | None = None
 
 
 @dataclass(slots=True)
@@ -268,6 +270,7 @@ def _record(searches: _Searches, plan: Plan, budget: Budget, stopped: str | None
         started_from=searches.started_from,
         exhausted=searches.exhausted,
         stopped=stopped,
+        unreturned=budget.unreturned,
     )
 
 

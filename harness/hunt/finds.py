@@ -130,7 +130,7 @@ def judge_again(find: Find, judge: CaseJudge, budget: Budget) -> Find:
     if find.judged is not None or budget.left <= 0:
         return find
     try:
-        with budget.calling():
+        with budget.calling(find.found.to_json):
             judged = judge(find.found)
     except TimeUp:
         return find
@@ -162,7 +162,7 @@ def shrunk(find: Find, judge: CaseJudge, budget: Budget, seconds: float) -> Find
     def keeps(case: Case) -> bool:
         if budget.left <= max(until, 0.0):
             raise TimeUp
-        with budget.calling():
+        with budget.calling(case.to_json):
             again = judge(case)
         figure = again.figures.get(find.objective)
         rank = None if figure is None or figure.element.grade is None else figure.element.grade.rank

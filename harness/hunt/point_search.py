@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.hexfloat import hex_text
 from harness.hunt.arms import PARTS, TOP, Arms
 from harness.hunt.budget import Budget
 from harness.hunt.evaluate import Evaluated, Evaluator, Failure
@@ -105,7 +106,7 @@ class PointSearch:
             draw = _Draw(draw.bits[:room], draw.origin)
         if not room:
             return True
-        with self._budget.calling():
+        with self._budget.calling(lambda: self._range(draw.bits)):
             evaluated = self._evaluator(draw.bits)
         self._take(draw, evaluated)
         return True
@@ -169,6 +170,14 @@ class PointSearch:
                 self.mismatches[name] = Record(
                     float("inf"), bits, draw.origin, self._budget.evaluations
                 )
+
+    def _range(self, bits: Bits) -> str:
+        """Numbers in words: how many, and the least and the greatest that are not NaN."""
+        values = [self._format.from_bits(int(each)) for each in bits]
+        numbers = [value for value in values if value == value]
+        if not numbers:
+            return f"{len(values)} NaNs"
+        return f"{len(values)} inputs from {hex_text(min(numbers))} to {hex_text(max(numbers))}"
 
     def _fill(self) -> bool:
         """Decide what to evaluate next: by turns the surroundings of records, the start, and what

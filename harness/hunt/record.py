@@ -40,7 +40,8 @@ def failures(hunt: Hunt) -> list[str]:
         f"breaks the law {law}: {text}, as in {case.to_json()}"
         for law, (text, case) in hunt.breaches.items()
     ]
-    return lines + list(hunt.sweep.failures)
+    # The finds of several figures may lie at one input.
+    return list(dict.fromkeys([*lines, *hunt.sweep.failures]))
 
 
 def exit_status(hunt: Hunt) -> int:
@@ -61,7 +62,7 @@ def to_json(hunt: Hunt) -> bytes:
     # A hunt tries what it chooses: there is no number of points to be complete with.
     entry["planned_points"] = None
     entry["complete"] = hunt.stopped is None
-    entry["passed"] = not failures(hunt)
+    entry["passed"] = not failures(hunt) and hunt.stopped is None
     entry["failures"] = failures(hunt)
     if hunt.form is not Form.SWEPT:
         del entry["quantities"]["gradient"]
@@ -75,6 +76,7 @@ def to_json(hunt: Hunt) -> bytes:
         "started_from": hunt.started_from,
         "exhausted": hunt.exhausted,
         "stopped": hunt.stopped,
+        "unreturned": hunt.unreturned,
         "finds": [_find_record(hunt, find) for find in hunt.finds],
     }
     if hunt.cases:

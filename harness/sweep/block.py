@@ -9,7 +9,7 @@ are not, it is asked again.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -108,8 +108,8 @@ class _Sweeper:
         sides = self._block.sides
         clock = time.thread_time()
         given = {side: arguments(self._plan, start, stop, side) for side in sides}
-        whole = {sides[0]: self._call(given[sides[0]], start, sides[0])}
-        moved = {side: self._call_moved(given[side], start, side) for side in sides[1:]}
+        whole = {sides[0]: self._call(given[sides[0]])}
+        moved = {side: self._call_moved(given[side]) for side in sides[1:]}
         called = time.thread_time()
         self._seconds["subject"] += called - clock
         base = whole[sides[0]]
@@ -122,12 +122,10 @@ class _Sweeper:
         else:
             for side in sides:
                 if side not in whole:
-                    whole[side] = self._call(given[side], start, side)
+                    whole[side] = self._call(given[side])
                 if side not in moved:
                     batched = self._plan.batched
-                    moved[side] = (
-                        self._call_moved(given[side], start, side) if batched else whole[side]
-                    )
+                    moved[side] = self._call_moved(given[side]) if batched else whole[side]
                 self._lanes(given[side], whole[side], moved[side], start, side)
             symmetric = self._symmetric(base, {side: whole[side] for side in sides[1:]})
         clock = time.thread_time()
@@ -143,26 +141,50 @@ class _Sweeper:
         self._judge(images, symmetric, start)
         self._seconds["judging"] += time.thread_time() - judging
 
-    def _call(self, given: Arguments, start: int, side: int) -> Results:
+    def _call(self, given: Arguments) -> Results:
         try:
             return self._subject(given)
         except SubjectFailed as error:
-            plan = self._plan
-            last_magnitude = min(start + len(given.x), self._block.stop) - 1
-            ends = (plan.key(at, side) for at in (start, last_magnitude))
-            (x, *_), (last, *_) = map(plan.point, ends)
-            raise SubjectFailed(
-                f"{plan.subject.name} failed between {hex_text(x)} and {hex_text(last)}: {error}"
-            ) from error
+            raise self._located(given, error, self._subject) from error
 
-    def _call_moved(self, given: Arguments, start: int, side: int) -> Results:
+    def _single(self, given: Arguments) -> Results:
+        try:
+            return self._subject.single(given)
+        except SubjectFailed as error:
+            raise self._located(given, error, self._subject.single) from error
+
+    def _located(
+        self, given: Arguments, error: SubjectFailed, call: Callable[[Arguments], Results]
+    ) -> SubjectFailed:
+        """The failure with its place: the first input that fails by itself, by halving; or the ends
+        of the shortest part found that fails while neither of its halves does."""
+        while len(given.x) > 1:
+            middle = len(given.x) // 2
+            for half in (given.part(0, middle), given.part(middle, len(given.x))):
+                try:
+                    call(half)
+                except SubjectFailed as narrower:
+                    given, error = half, narrower
+                    break
+            else:
+                break
+        first, last = self._point(given, 0), self._point(given, -1)
+        place = f"at {first}" if len(given.x) == 1 else f"between {first} and {last}"
+        return SubjectFailed(f"{self._plan.subject.name} failed {place}: {error}")
+
+    def _point(self, given: Arguments, index: int) -> str:
+        value = self._plan.format.from_bits
+        text = hex_text(value(int(given.x[index])))
+        return text if given.g is None else f"{text}, g = {hex_text(value(int(given.g[index])))}"
+
+    def _call_moved(self, given: Arguments) -> Results:
         """The results by a call on a longer tensor that holds the same numbers one place further
         on: each comes to lie in another lane of a vector kernel, and what was in the tail, which
         kernels treat apart, is no longer."""
         if not self._plan.batched:
-            return self._call(given, start, side)
+            return self._call(given)
         longer = given.within(1, _BEHIND)
-        return self._call(longer, start, side).part(1, len(given.x) + 1)
+        return self._call(longer).part(1, len(given.x) + 1)
 
     def _lanes(
         self, given: Arguments, results: Results, again: Results | None, start: int, side: int
@@ -176,10 +198,10 @@ class _Sweeper:
             self._mark_different(results, again, 0, size, breaches)
         if start == self._block.start:
             for lower, upper in {(0, 1), (size - 1, size)}:
-                alone = self._subject.single(given.part(lower, upper))
+                alone = self._single(given.part(lower, upper))
                 self._mark_different(results, alone, lower, upper, breaches)
             lower, upper = size // 2, min(size // 2 + _PIECE, size)
-            piece = self._call(given.part(lower, upper), start + lower, side)
+            piece = self._call(given.part(lower, upper))
             self._mark_different(results, piece, lower, upper, breaches)
         self._tallies.add("lanes", breaches, size, start, side)
 

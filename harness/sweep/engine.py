@@ -21,7 +21,7 @@ from harness.executor import Executor, ExecutorError
 from harness.store import Store, StoreError
 from harness.subjects import Kind
 from harness.sweep.apply import Subject, SubjectFailed, arguments, probe
-from harness.sweep.plan import Plan, describe
+from harness.sweep.plan import Block, Plan, describe
 from harness.sweep.summary import Summary
 from harness.sweep.task import Task, carry_out, decode, portable
 
@@ -72,6 +72,10 @@ class Outcome:
     #: Wall time of this run in seconds, and the points it did itself (others came from the store).
     seconds: float = 0.0
     fresh_points: int = 0
+    #: Points of blocks that are in the summary but that the store did not take.
+    unstored_points: int = 0
+    #: Whether the store holds what a later sweep can go on from.
+    resumable: bool = False
 
 
 def run_sweep(
@@ -88,7 +92,8 @@ def run_sweep(
     Blocks go into `store` as they are completed; `resume` takes those of the latest run of an equal
     plan in an equal environment, and adds the rest. The figures are the same either way, and for
     any executor and order of completion, to the last bit. KeyboardInterrupt, a store that refuses
-    and workers that keep dying end the sweep with what was completed.
+    and workers that keep dying end the sweep with what was completed, stored or not. A stored block
+    that is damaged is computed again, after a notice.
 
     Raises CannotVerify if the subject does not have the shape of its kind.
     """
@@ -104,7 +109,8 @@ def run_sweep(
     stopped = error = None
     run: int | None = None
     started = time.perf_counter()
-    known = 0
+    known = unstored = 0
+    lost = False
     try:
         if store is not None:
             run, contents = _enter_run(store, plan, resume, watch)
@@ -112,15 +118,21 @@ def run_sweep(
         watch.begin(plan.points, known)
         tasks = _tasks(plan, contents, by_name)
         for task, content in executor.run(carry_out, tasks):
-            if store is not None and run is not None:
-                store.put(run, [(task.block.name, content)])
+            # First: a store that refuses the block does not take it from the summary.
             contents[task.block.name] = content
+            if store is not None and run is not None:
+                unstored = task.block.points
+                store.put(run, [(task.block.name, content)])
+                unstored = 0
             watch.advance(task.block.points)
         if store is not None and run is not None:
             store.finish(run)
     except KeyboardInterrupt:
         stopped = "interrupted"
-    except (StoreError, ExecutorError) as trouble:
+    except StoreError as trouble:
+        stopped = str(trouble)
+        lost = trouble.lost
+    except ExecutorError as trouble:
         stopped = str(trouble)
     except SubjectFailed as trouble:
         error = str(trouble)
@@ -134,6 +146,8 @@ def run_sweep(
         error=error,
         seconds=time.perf_counter() - started,
         fresh_points=points - known,
+        unstored_points=unstored,
+        resumable=run is not None and not lost,
     )
 
 
@@ -162,14 +176,43 @@ def _enter_run(
     identity = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
     latest = store.latest(RUN_KIND, identity)
     if resume and latest is not None:
-        names = {block.name for block in plan.blocks()}
-        return latest.id, {name: part for name, part in store.parts(latest.id) if name in names}
+        return latest.id, _sound_parts(store, latest.id, plan, watch)
     if resume:
         watch.notice("nothing to resume: no stored sweep has this plan in this environment")
     elif latest is not None and latest.finished is not None:
         # What is complete nobody writes to any more, and this sweep takes its place.
         store.discard(latest.id)
     return store.begin(RUN_KIND, identity, facts).id, {}
+
+
+def _sound_parts(store: Store, run: int, plan: Plan, watch: Watch) -> dict[str, bytes]:
+    """The stored blocks of a plan, but for those that are damaged."""
+    blocks = {block.name: block for block in plan.blocks()}
+    sound: dict[str, bytes] = {}
+    damaged: list[Block] = []
+    for name, content in store.parts(run):
+        block = blocks.get(name)
+        if block is None:
+            continue
+        try:
+            summary = decode(content)
+        except ValueError:
+            damaged.append(block)
+            continue
+        if (summary.start, summary.stop, summary.points) == (
+            block.start,
+            block.stop,
+            block.points,
+        ):
+            sound[name] = content
+        else:
+            damaged.append(block)
+    if damaged:
+        points = sum(block.points for block in damaged)
+        watch.notice(
+            f"damaged blocks in the store: {len(damaged)}; computing their {points:,} points again"
+        )
+    return sound
 
 
 def environment() -> dict[str, str]:

@@ -152,7 +152,7 @@ def _sweep_record(sweep: Sweep) -> dict[str, Any]:
         "planned_points": plan.points,
         "complete": sweep.outcome.complete,
         "required": sweep.required,
-        "passed": not sweep.failures,
+        "passed": sweep.exit_status == EXIT_OK,
         "failures": list(sweep.failures),
         "quantities": {
             quantity.name: _quantity_record(plan, quantity) for quantity in sweep.quantities

@@ -74,14 +74,14 @@ def worst_table(sweep: Sweep) -> Table:
 
 
 def law_lines(sweep: Sweep) -> list[str]:
-    """One line for the laws that held and one for each that did not."""
+    """One line for the laws that held and one for each observed law that did not. A required law
+    that did not is one of the sweep's failures."""
     held = [name for name, tally in sweep.laws.items() if not tally.breaches]
     lines = [f"laws held everywhere: {', '.join(held)}"] if held else []
     for name, tally in sweep.laws.items():
-        if tally.breaches:
-            kind = "required" if name in REQUIRED else "observed"
+        if tally.breaches and name not in REQUIRED:
             lines.append(
-                f"law {name} ({kind}) broken {tally.breaches} times in {tally.checked}, first at "
+                f"law {name} (observed) broken {tally.breaches} times in {tally.checked}, first at "
                 f"{place(sweep.plan, tally.first_breach)}"
             )
     return lines
@@ -90,7 +90,7 @@ def law_lines(sweep: Sweep) -> list[str]:
 def time_line(sweep: Sweep, jobs: int) -> str:
     """How long this run took and on what. The floor is what the subject's own calls would take."""
     outcome = sweep.outcome
-    line = f"{outcome.fresh_points:,} of {sweep.points:,} points in {outcome.seconds:.1f} s"
+    line = f"{outcome.fresh_points:,} of {sweep.plan.points:,} points in {outcome.seconds:.1f} s"
     if outcome.summary is None or not outcome.fresh_points:
         return line
     spent = outcome.summary.seconds

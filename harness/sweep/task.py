@@ -67,7 +67,9 @@ def encode(summary: Summary) -> bytes:
 
 
 def decode(content: bytes) -> Summary:
-    """The inverse of `encode`. Raises ValueError for other bytes."""
+    """The inverse of `encode`. Raises ValueError for anything else."""
+    if not isinstance(content, bytes):
+        raise ValueError(f"not the record of a block: {type(content).__name__}, expected bytes")
     try:
         return msgspec.msgpack.decode(content, type=Summary)
     except msgspec.DecodeError as error:

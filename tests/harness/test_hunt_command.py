@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -40,6 +41,16 @@ def test_a_wrong_find_is_exit_1(tmp_path: Path) -> None:
     explained = invoke(*shlex.split(again)[2:])
     assert 0 == explained.status
     assert "wrong" in explained.out
+
+
+def test_a_call_that_does_not_return_is_told(tmp_path: Path) -> None:
+    """Exit 3 where nothing else was tried, with the reason."""
+    outcome = invoke(
+        *("hunt", f"{PLANTED}:stuck", "--as", "activation", "--budget", "2"),
+        *("--store", str(tmp_path / "s.sqlite")),
+    )
+    assert 3 == outcome.status
+    assert re.search(r"^a call on \d+ inputs from .* did not return within", outcome.out, re.M)
 
 
 def test_json_goes_alone_to_standard_output(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
     ("make", "expected"),
     [
         pytest.param(lambda p: p.write_bytes(b"text" * 999), "it is not a store", id="text file"),
-        pytest.param(lambda p: p.mkdir(), "it cannot be opened", id="folder"),
+        pytest.param(lambda p: p.mkdir(), "it is a folder", id="folder"),
     ],
 )
 def test_what_is_no_store_is_one_line(tmp_path: Path, make, expected: str) -> None:  # type: ignore[no-untyped-def]
@@ -154,6 +154,20 @@ def test_what_is_no_store_is_one_line(tmp_path: Path, make, expected: str) -> No
     pattern = rf"{re.escape(str(path))}: {expected}.*; name another"
     with pytest.raises(StoreError, match=pattern):
         Store.open(path)
+
+
+def test_a_damaged_store_is_to_be_left_and_begun_anew(path: Path) -> None:
+    """What was stored is lost, so that nothing is promised of it."""
+    with Store.open(path) as store:
+        run = store.begin("sweep", "identity", {})
+        store.put(run.id, [(f"{number:03d}", b"x" * 1000) for number in range(100)])
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    path.write_bytes(content)
+    with Store.open(path) as store, pytest.raises(StoreError) as caught:
+        list(store.parts(run.id))
+    assert f"{path}: it is damaged; move it away and begin anew" == str(caught.value)
+    assert caught.value.lost
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_figures_go_to_standard_output_and_json_to_its_file(tmp_path: Path) -> N
         (["textbook", "--dtype", "half"], 2, "unknown dtype 'half'"),
         (["no-such-subject"], 2, "'no-such-subject' is not a subject"),
         (["textbook", "--as", "activation"], 2, "is of kind neuron, not activation"),
-        (["textbook", "--store", "."], 3, "it cannot be opened"),
+        (["textbook", "--store", "."], 3, "it is a folder; expected a file"),
         (["nowhere.py:tanh"], 3, "nowhere.py is not a file"),
         (["textbook", "--jobs", "2", "--cluster", "tcp://a:1"], 2, "expected one of them"),
         (["textbook", "--device", "tpu"], 2, "unknown device 'tpu'"),
@@ -125,6 +125,22 @@ def test_a_subject_that_fails_a_requirement_exits_with_1(tmp_path: Path) -> None
     )
     assert 1 == status
     assert "FAILED: gradient: 1506 misrounded and 1338 unfaithful in 65536" in out.decode()
+
+
+def test_a_subject_that_raises_half_way_is_placed_and_counted(tmp_path: Path) -> None:
+    """The input, and how much of all there is was done."""
+    (tmp_path / "mine.py").write_text(
+        "import torch\ndef raises_mid(x):\n    if (x == 3.0).any():\n"
+        "        raise ValueError('midway boom')\n    return torch.tanh(x)\n"
+    )
+    status, out, _ = finished(
+        *("mine.py:raises_mid", "--as", "activation", "--dtype", "float16", "--jobs", "2"),
+        cwd=tmp_path,
+    )
+    assert 1 == status
+    expected = "failed at 0x1.8000000000000p+1: raised ValueError: midway boom"
+    assert expected in out.decode()
+    assert "\n0 of 65,536 points in" in out.decode()
 
 
 def test_two_jobs_print_the_json_of_one(uninterrupted: bytes, tmp_path: Path) -> None:
@@ -192,9 +208,11 @@ def test_a_full_disk_stops_the_sweep_and_loses_nothing(
     assert f"stopped: {store}: the disk" in err and "what was stored is kept" in err
     assert "Traceback" not in err
     assert 1 <= stored_blocks(store) < 9
+    # The block that the store refused is shown, too.
     assert only(out)["points"] in (
-        stored_blocks(store) << 22,
-        ((stored_blocks(store) - 1) << 22) + 1,
+        (stored_blocks(store) + 1) << 22,
+        (stored_blocks(store) << 22) + 1,
     )
+    assert "of them shown here but not stored; --resume goes on from there" in err
     status, out, _ = finished(*arguments, "--resume", cwd=tmp_path)
     assert (0, uninterrupted) == (status, out)

@@ -46,6 +46,19 @@ def test_an_alarm_ends_a_call_that_does_not_return() -> None:
     assert 0.1 <= budget.seconds < 5
 
 
+def test_a_call_that_is_ended_after_long_is_named() -> None:
+    """Which inputs, and after how many seconds; one that has just begun is not."""
+    budget = Budget(1.2)
+    with pytest.raises(TimeUp), budget.alarm(), budget.calling(lambda: "2 inputs"):
+        time.sleep(20)
+    assert budget.unreturned is not None
+    assert budget.unreturned.startswith("a call on 2 inputs did not return within 1.")
+    short = Budget(0.01)
+    with pytest.raises(TimeUp), short.alarm(), short.calling(lambda: "2 inputs"):
+        time.sleep(20)
+    assert short.unreturned is None
+
+
 def test_an_alarm_leaves_all_else_alone() -> None:
     """Between calls nothing is raised, and the signal's handler comes back."""
     before = signal.getsignal(signal.SIGALRM)

@@ -1,8 +1,11 @@
 """Whole hunts: finds judged again, shrunk and stored; budgets, interrupts, bad subjects."""
 
+import json
 import math
+import re
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from harness.hunt.finds import KEPT, Find
 from harness.hunt.judge import MISMATCH, RAISED, ULPS, CaseJudge
 from harness.hunt.memory import remembered
 from harness.hunt.plan import Plan, make_plan
-from harness.hunt.record import exit_status, failures
+from harness.hunt.record import exit_status, failures, to_json
 from harness.hunt.scores import Objective
 from harness.store import Store
 from harness.subjects import Kind, Subject, load
@@ -155,6 +158,8 @@ def test_an_interrupt_keeps_what_was_found(tmp_path: Path) -> None:
         hunt = run_hunt(plan, store=store, watch=Interrupting(0.55))
         assert "interrupted" == hunt.stopped
         assert 5 == exit_status(hunt)
+        (entry,) = json.loads(to_json(hunt))["sweeps"]
+        assert (False, False) == (entry["complete"], entry["passed"])
         find = find_of(hunt, OUTPUT)
         assert find.value >= 0.55
         assert find.judged is not None
@@ -179,6 +184,10 @@ def test_a_call_that_does_not_return_is_ended() -> None:
     assert 0 == hunt.evaluations
     assert () == hunt.finds
     assert 3 == exit_status(hunt)
+    assert hunt.unreturned is not None
+    number = r"-?(inf|0x\S+)"
+    pattern = rf"a call on \d+ inputs from {number} to {number} did not return within [12]\.\d s"
+    assert re.fullmatch(pattern, hunt.unreturned)
 
 
 def test_a_subject_that_never_returns_cannot_be_hunted() -> None:
@@ -231,6 +240,8 @@ def test_what_raises_is_a_failure() -> None:
     assert abs(find.case.inputs[0]) > 710
     assert 1 == exit_status(hunt)
     assert any("OverflowError: math range error at" in line for line in failures(hunt))
+    twice = replace(hunt, finds=(find, replace(find, objective=OUTPUT)))
+    assert failures(replace(hunt, finds=(find,))) == failures(twice)
 
 
 def test_a_nan_is_a_find_of_its_own() -> None:

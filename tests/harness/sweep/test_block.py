@@ -334,7 +334,7 @@ def test_merging_blocks_is_associative_and_checks_their_seams() -> None:
 
 
 def test_a_subject_that_raises_half_way_names_the_place() -> None:
-    """Between which inputs, and what it raised."""
+    """The first input that fails by itself, and what it raised."""
 
     def late(x: torch.Tensor) -> torch.Tensor:
         if (x > 3).any():
@@ -343,7 +343,23 @@ def test_a_subject_that_raises_half_way_names_the_place() -> None:
 
     plan = make_plan(subject(late), dtype="float16", first=0.0, last=inf)
     with pytest.raises(
-        SubjectFailed, match=r"between 0x0.0p\+0 and inf: raised RuntimeError: too far"
+        SubjectFailed, match=r"failed at 0x1.8040000000000p\+1: raised RuntimeError: too far"
+    ):
+        summary_of(plan)
+
+
+def test_a_subject_that_raises_only_for_many_names_the_shortest_range() -> None:
+    """Where no half fails by itself, between which inputs."""
+
+    def crowded(x: torch.Tensor) -> torch.Tensor:
+        if (x == 1).any() and (x == 2).any():
+            raise RuntimeError("too many")
+        return torch.tanh(x)
+
+    plan = make_plan(subject(crowded), dtype="float16", first=1.0, last=2.0)
+    with pytest.raises(
+        SubjectFailed,
+        match=r"between 0x1.0000000000000p\+0 and 0x1.0000000000000p\+1: raised RuntimeError",
     ):
         summary_of(plan)
 

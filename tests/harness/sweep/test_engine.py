@@ -180,6 +180,16 @@ def test_what_stops_a_sweep_leaves_what_was_done(error: BaseException, stopped: 
     assert sweep.points == sweep.quantities[0].total.points
 
 
+@pytest.mark.parametrize("lost", [True, False], ids=["a damaged file", "a full disk"])
+def test_only_a_store_that_is_sound_is_resumable(tmp_path: Path, lost: bool) -> None:
+    """Nothing goes on from a file that has to be moved away, nor from none."""
+    error = StoreError("trouble", lost=lost)
+    with Store.open(tmp_path / "store.sqlite") as store:
+        stored = run_sweep(a_plan(), executor=Disordered(0, 4, error), store=store)
+    unstored = run_sweep(a_plan(), executor=Disordered(0, 4, error))
+    assert (not lost, False) == (stored.resumable, unstored.resumable)
+
+
 def test_a_store_that_fills_up_keeps_what_it_took(tmp_path: Path) -> None:
     """The sweep ends with one line, and goes on once there is room."""
     with Store.open(tmp_path / "store.sqlite") as store:
@@ -188,12 +198,48 @@ def test_a_store_that_fills_up_keeps_what_it_took(tmp_path: Path) -> None:
         partial = run_sweep(a_plan(), executor=Disordered(), store=store)
         assert partial.stopped is not None and "the disk is full" in partial.stopped
         assert partial.summary is not None and 0 < partial.summary.points < partial.plan.points
+        # The block that the store refused is in the summary all the same.
+        run = store.runs()[-1]
+        points = {block.name: block.points for block in partial.plan.blocks()}
+        stored = sum(points[name] for name, _ in store.parts(run.id))
+        assert 0 < partial.unstored_points == partial.summary.points - stored
+        assert (5, True) == (finish(partial).exit_status, partial.resumable)
         store._connection.execute("PRAGMA max_page_count = 100000")
         executor = Disordered()
         outcome = run_sweep(a_plan(), executor=executor, store=store, resume=True)
         assert outcome.complete
         blocks = a_plan().block_count
         assert 0 < len(executor.done) < blocks
+
+
+@pytest.mark.parametrize("content", [b"\0\x11", "text", "another"], ids=["bytes", "text", "other"])
+def test_a_damaged_block_is_computed_again(
+    uninterrupted: bytes, tmp_path: Path, content: Any
+) -> None:
+    """And the user is told; the sound blocks are not done again."""
+    notices: list[str] = []
+
+    class Watch(Silent):
+        def notice(self, text: str) -> None:
+            notices.append(text)
+
+    block, other, *_ = a_plan().blocks()
+    with Store.open(tmp_path / "store.sqlite") as store:
+        run_sweep(a_plan(), executor=Disordered(), store=store)
+        parts = dict(store.parts(store.runs()[-1].id))
+        if content == "another":
+            content = parts[other.name]
+        store.put(store.runs()[-1].id, [(block.name, content)])
+        executor = Disordered()
+        outcome = run_sweep(a_plan(), executor=executor, store=store, resume=True, watch=Watch())
+        again = Disordered()
+        run_sweep(a_plan(), executor=again, store=store, resume=True)
+    assert uninterrupted == json_of(outcome)
+    assert [block.name] == [task.block.name for task in executor.done]
+    assert [
+        f"damaged blocks in the store: 1; computing their {block.points:,} points again"
+    ] == notices
+    assert [] == again.done
 
 
 def test_resume_takes_nothing_from_another_plan(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Records: what is published, and what a sweep's exit status rests on."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from harness.subjects import Subject, load
 from harness.sweep.engine import Outcome, environment
 from harness.sweep.plan import make_plan
 from harness.sweep.record import Sweep, finish, to_json
+from harness.sweep.table import law_lines
 from tests.harness.sweep.subjects_under_sweep import patched, spoilt_at, subject, swept
 
 
@@ -112,6 +114,22 @@ def test_required_laws_decide_and_observed_laws_do_not(spoilt: Subject, status: 
     assert status == sweep.exit_status
     assert status == len(sweep.failures)
     assert all("first at 0x1.0000000000000p-1" in failure for failure in sweep.failures)
+
+
+def test_a_sweep_that_was_stopped_has_not_passed() -> None:
+    """Neither has it failed: what was not swept is not known."""
+    outcome = swept(load("torch-tanh"), dtype="bfloat16").outcome
+    found = record(finish(replace(outcome, complete=False, stopped="interrupted")))
+    assert (False, []) == (found["passed"], found["failures"])
+
+
+def test_a_broken_required_law_is_told_once() -> None:
+    """Among the failures, not among the laws as well."""
+    sweep = swept(spoilt_at("output", 0.5, 1.5), dtype="float16")
+    lines = law_lines(sweep)
+    assert any("output-bounded" in failure for failure in sweep.failures)
+    assert not any("output-bounded" in line for line in lines)
+    assert any("law output-odd (observed) broken" in line for line in lines)
 
 
 def test_a_grade_that_needs_bounds_cannot_be_required() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -313,6 +315,38 @@ def test_an_inaccurate_numpy_is_refused(name: str, monkeypatch: pytest.MonkeyPat
     with pytest.raises(
         RuntimeError, match=rf"numpy\.{name} on float64 is off by a relative 9\.1e-13"
     ):
+        certified_binary32.require_accurate_numpy.__wrapped__()
+
+
+@pytest.mark.parametrize("name", ["tanh", "exp"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        pytest.param(lambda x: (np.abs(x) < 2.0**-100) & (x.size > 17), id="tiny arguments"),
+        pytest.param(lambda x: (x < -640.0) | (x > 320.0), id="the largest arguments"),
+        pytest.param(lambda x: np.full(x.shape, x.size == 1), id="arrays of one"),
+        pytest.param(lambda x: np.full(x.shape, x.size == 17), id="arrays of 17"),
+        pytest.param(
+            lambda x: np.full(x.shape, x.size == 8 and x.__array_interface__["data"][0] % 64 == 8),
+            id="arrays of 8 that begin 8 bytes into a line",
+        ),
+    ],
+)
+def test_a_numpy_that_is_inaccurate_in_places_is_refused(
+    name: str,
+    where: Callable[[np.ndarray], np.ndarray],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At either end of the range, and in short arrays wherever they begin."""
+    right = getattr(np, name)
+
+    def wrong(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        # Next to 0 the slope feels the square of exp's error only.
+        factor = np.where(where(x), 1 + 2.0**-20, 1.0)
+        return np.multiply(right(x), factor, out=out)
+
+    monkeypatch.setattr(np, name, wrong)
+    with pytest.raises(RuntimeError, match=rf"numpy\.{name} on float64 is off"):
         certified_binary32.require_accurate_numpy.__wrapped__()
 
 
