@@ -216,6 +216,7 @@ def run(arguments: Sequence[str] | None = None, prog_name: str = PROGRAM) -> int
     for name in ("stdout", "stderr"):
         # Closed by whoever started the process: what is printed has no reader, and no fault.
         if getattr(sys, name) is None:
+            # Open until the process ends, so no `with`.
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     try:
         status = cli.main(arguments, prog_name=prog_name, standalone_mode=False)
