@@ -16,11 +16,12 @@ of zeros are the laws' business, not the grades'.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import inf, isfinite, isnan, nan
-from typing import NamedTuple
+from itertools import repeat
+from math import inf, isfinite, nan
 
 from harness.grade import Grade
+from harness.judgement import Bound, Element, GradientLimits, Judgement, special_name
+from harness.multiples import judge_multiples
 from reference.bounds import (
     Arithmetic,
     GradientBound,
@@ -30,7 +31,6 @@ from reference.bounds import (
 )
 from reference.dyadic import (
     LARGEST_FLOAT,
-    ONE,
     ZERO,
     Dyadic,
     add,
@@ -42,7 +42,7 @@ from reference.dyadic import (
 )
 from reference.exact import Exact, exact, one_minus_square, product
 from reference.formats import Format
-from reference.measure import decide, error, matches
+from reference.measure import error, matches
 from reference.neuron import ExactNeuron, tanh_gradient
 from reference.real import Real
 
@@ -52,100 +52,6 @@ NEURON_QUANTITIES = ("output", "input_gradient", "weight_gradient", "bias_gradie
 _GRADIENT_HAZARDS = frozenset({"nan", "0"})
 #: The one quantity of the raw gradient operation.
 TANH_GRADIENT_QUANTITIES = ("gradient",)
-
-
-class Bound(NamedTuple):
-    """What one element may be off by, and the special results that textbook explains, or only an
-    overflow on the way does (`hazard`).
-
-    None where there is no bound. The stable bound of a multiple of d is worked out when it is asked
-    for, since few elements need it.
-    """
-
-    textbook: Dyadic | None
-    stable_of: Dyadic | GradientBound | None
-    multiplier: Dyadic = ZERO
-    explained: frozenset[str] = frozenset()
-    hazard: frozenset[str] = frozenset()
-
-    @property
-    def stable(self) -> Dyadic | None:
-        """The stable bound."""
-        if isinstance(self.stable_of, GradientBound):
-            return self.stable_of.multiple(self.multiplier)
-        return self.stable_of
-
-
-class Element(NamedTuple):
-    """One computed float, judged. `grade` is None where the element is unjudged, `ulps` and
-    `bound_ratio` where the error has no size (NaN or an unexplained infinity)."""
-
-    computed: float
-    grade: Grade | None
-    ulps: float | None
-    bound_ratio: float | None
-    hazard: bool
-    base: Real
-    limits: Bound | _Gradient
-    multiplier: Exact | None = None
-
-    @property
-    def exact(self) -> Real:
-        """What should have been computed."""
-        return self.base if self.multiplier is None else self.base.times(self.multiplier)
-
-    @property
-    def bound(self) -> Bound:
-        """What it may be off by."""
-        if isinstance(self.limits, Bound):
-            return self.limits
-        return self.limits.bound(ONE if self.multiplier is None else self.multiplier)
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The elements of each quantity of one case, judged."""
-
-    quantities: dict[str, tuple[Element, ...]]
-
-    @property
-    def grade(self) -> Grade:
-        """The worst grade over all judged elements."""
-        return Grade.worst(
-            element.grade for element in self._elements() if element.grade is not None
-        )
-
-    @property
-    def unjudged(self) -> bool:
-        """Whether any element was left without a judgement."""
-        return any(element.grade is None for element in self._elements())
-
-    @property
-    def hazard(self) -> bool:
-        """Whether any element owes its grade to an overflow on the way."""
-        return any(element.hazard for element in self._elements())
-
-    def _elements(self) -> Iterable[Element]:
-        for elements in self.quantities.values():
-            yield from elements
-
-
-def worst(elements: Sequence[Element]) -> tuple[int, Element]:
-    """The position of the worst element, and itself: by grade, then by error.
-
-    Raises ValueError for no elements.
-    """
-    return max(enumerate(elements), key=lambda item: severity(item[1]))
-
-
-def severity(element: Element) -> tuple[int, float, float]:
-    """A key that orders elements from best to worst."""
-    rank = -1 if element.grade is None else element.grade.rank
-    size = abs(element.ulps) if element.ulps is not None else inf if rank == _WRONG_RANK else 0.0
-    return rank, size, element.bound_ratio or 0.0
-
-
-_WRONG_RANK = Grade.WRONG.rank
 
 
 def judge_neuron(
@@ -164,7 +70,7 @@ def judge_neuron(
     above, below = overflow_possible(neuron, arithmetic, bounds)
     output_bound = bounds.output if bounds else None
     textbook = bounds.textbook if bounds else None
-    gradient = _Gradient(
+    gradient = GradientLimits(
         stable=bounds.stable if bounds else None,
         textbook=textbook,
         infinite=_infinite_gradients(neuron.upstream_gradient, neuron.slope, textbook),
@@ -173,14 +79,21 @@ def judge_neuron(
     )
     output = Bound(output_bound, output_bound, hazard=_output_hazards(above, below))
     d = neuron.bias_gradient
-    multiples = {"input_gradient": neuron.weights, "weight_gradient": neuron.inputs}
+    n = len(neuron.inputs)
+    for name in ("input_gradient", "weight_gradient"):
+        _require_length(name, computed[name], n)
+    multiples = _judge_multiples(
+        d,
+        gradient,
+        [*neuron.weights, *neuron.inputs],
+        [*computed["input_gradient"], *computed["weight_gradient"]],
+        arithmetic,
+    )
     return Judgement(
         {
             "output": _judge("output", [neuron.output], [output], computed["output"], arithmetic),
-            **{
-                name: _judge_multiples(name, d, gradient, by, computed[name], arithmetic)
-                for name, by in multiples.items()
-            },
+            "input_gradient": tuple(multiples[:n]),
+            "weight_gradient": tuple(multiples[n:]),
             "bias_gradient": _judge(
                 "bias_gradient", [d], [gradient.itself()], computed["bias_gradient"], arithmetic
             ),
@@ -241,12 +154,12 @@ def _tanh_gradient_bound(y: Exact, g: Exact, arithmetic: Arithmetic) -> Bound:
     slope = Real(one_minus_square(y))
     square = multiply(point, point)
     overflow = compare(square, arithmetic.format.overflow_threshold) >= 0
-    return _Gradient(
+    return GradientLimits(
         stable=bounds.stable,
         textbook=bounds.textbook,
         infinite=_infinite_gradients(g, slope, bounds.textbook),
         overflowing=0.0,
-        hazard=frozenset({_name_of(product(g, -inf))}) if overflow else frozenset(),
+        hazard=frozenset({special_name(product(g, -inf))}) if overflow else frozenset(),
     ).itself()
 
 
@@ -265,66 +178,26 @@ def _judge(
 
 
 def _judge_multiples(
-    name: str,
     d: Real,
-    gradient: _Gradient,
+    gradient: GradientLimits,
     multipliers: Sequence[Exact],
     computed: Sequence[float],
     arithmetic: Arithmetic,
-) -> tuple[Element, ...]:
+) -> list[Element]:
     """The elements of d * m for each multiplier m."""
-    _require_length(name, computed, len(multipliers))
-    quick = d.curve is not None and gradient.regular and not arithmetic.flush_to_zero
-    elements = []
-    for multiplier, value in zip(multipliers, computed, strict=True):
-        element = None
-        if quick and isinstance(multiplier, Dyadic) and isfinite(value):
-            element = _judge_multiple(d, gradient, multiplier, value, arithmetic.format)
-        if element is None:
-            bound = gradient.bound(multiplier)
-            element = _judge_element(d.times(multiplier), bound, value, arithmetic)
-        elements.append(element)
-    return tuple(elements)
+    plain = d.curve is not None and gradient.regular and not arithmetic.flush_to_zero
+    quick: Iterable[Element | None] = repeat(None)
+    if plain and multipliers:
+        quick = judge_multiples(d, gradient, multipliers, computed, arithmetic.format)
+    return [
+        element or _judge_element(d.times(m), gradient.bound(m), value, arithmetic)
+        for element, m, value in zip(quick, multipliers, computed, strict=False)
+    ]
 
 
 def _require_length(name: str, computed: Sequence[float], expected: int) -> None:
     if len(computed) != expected:
         raise ValueError(f"{name} has {len(computed)} elements; expected {expected}")
-
-
-def _judge_multiple(
-    d: Real, gradient: _Gradient, multiplier: Dyadic, computed: float, format: Format
-) -> Element | None:
-    """`_judge_element` for a result that is within its bounds for sure; None for any other.
-
-    Most elements are, and a neuron has thousands: this makes no objects on the way.
-    """
-    stable, textbook = gradient.stable, gradient.textbook
-    assert stable is not None and textbook is not None
-    (low, exponent), (high, _) = d.first_enclosure
-    mantissa, multiplier_exponent = multiplier
-    low, high = low * mantissa, high * mantissa
-    if mantissa < 0:
-        low, high = high, low
-    decided = decide(low, high, exponent + multiplier_exponent, computed, format)
-    if decided is None:
-        return None
-    difference, scale, quantum, correct, faithful = decided
-    try:
-        within, bound_ratio = textbook.admits(difference, scale, multiplier)
-        ulps = difference / (1 << quantum - scale)
-    except OverflowError:
-        return None
-    if correct:
-        grade = Grade.CORRECT
-    elif faithful:
-        grade = Grade.FAITHFUL
-    elif not within or _vacuous(textbook.multiple(multiplier), format):
-        return None
-    else:
-        within_stable, _ = stable.admits(difference, scale, multiplier)
-        grade = Grade.STABLE if within_stable else Grade.TEXTBOOK
-    return Element(computed, grade, ulps, bound_ratio, False, d, gradient, multiplier)
 
 
 def _judge_element(real: Real, bound: Bound, computed: float, arithmetic: Arithmetic) -> Element:
@@ -344,10 +217,11 @@ def _judge_element(real: Real, bound: Bound, computed: float, arithmetic: Arithm
     elif _within(size, computed, real, bound.stable, format):
         grade = Grade.STABLE
     elif (
-        _within(size, computed, real, bound.textbook, format) or _name(computed) in bound.explained
+        _within(size, computed, real, bound.textbook, format)
+        or special_name(computed) in bound.explained
     ):
         grade = Grade.TEXTBOOK
-    elif _name(computed) in bound.hazard:
+    elif special_name(computed) in bound.hazard:
         grade, hazard, bound_ratio = Grade.TEXTBOOK, True, None
     elif not _vacuous(bound.textbook, format):
         grade = Grade.WRONG
@@ -360,7 +234,7 @@ def _grade_special(
     """The grade, and whether it is a hazard, where the error has no size."""
     if matches(real, computed, format):
         return Grade.CORRECT, False
-    name = _name(computed)
+    name = special_name(computed)
     if name in bound.explained:
         return Grade.TEXTBOOK, False
     if name in bound.hazard:
@@ -392,63 +266,6 @@ def _ratio(size: Dyadic, bound: Dyadic) -> float:
     if bound.mantissa:
         return ratio(size, bound)
     return LARGEST_FLOAT if size.mantissa else 0.0
-
-
-def _name_of(value: Exact) -> str:
-    return _name(value) if isinstance(value, float) else ""
-
-
-def _name(value: float) -> str:
-    """The name of a special result, as the sets of `Bound` hold them; "" for an ordinary one."""
-    if isnan(value):
-        return "nan"
-    if value == 0:
-        return "0"
-    return f"{value:g}" if value in (1.0, -1.0, inf, -inf) else ""
-
-
-class _Gradient(NamedTuple):
-    """What bounds d and its multiples at one case.
-
-    `infinite` holds the values that d takes for an infinite upstream gradient times any sech^2
-    within its textbook bound; it is empty for a finite one. `overflowing` is the infinity that d
-    may round to for a finite one, as it does for the largest g and a computed sech^2 of 1 + ulp;
-    it is 0 where d cannot.
-    """
-
-    stable: GradientBound | None
-    textbook: GradientBound | None
-    infinite: tuple[float, ...]
-    overflowing: float
-    hazard: frozenset[str]
-
-    @property
-    def regular(self) -> bool:
-        """Whether plain bounds say all there is to say."""
-        return self.stable is not None and self.textbook is not None and not self.infinite
-
-    def bound(self, multiplier: Exact) -> Bound:
-        """The bound of d * multiplier."""
-        if self.infinite:
-            names = frozenset(_name_of(product(value, multiplier)) for value in self.infinite)
-            return Bound(ZERO, ZERO, ZERO, names, self.hazard)
-        if self.stable is None or self.textbook is None:
-            return Bound(None, None, hazard=self.hazard)
-        explained: frozenset[str] = frozenset()
-        if self.overflowing:
-            explained = frozenset({_name_of(product(self.overflowing, multiplier))})
-        if not isinstance(multiplier, Dyadic):
-            # Zero multiplies exactly: what stays, eta/2, lets no other float pass.
-            return Bound(self.textbook.absolute, self.stable.absolute, ZERO, explained, self.hazard)
-        return Bound(
-            self.textbook.multiple(multiplier), self.stable, multiplier, explained, self.hazard
-        )
-
-    def itself(self) -> Bound:
-        """The bound of d."""
-        if self.infinite or self.stable is None or self.textbook is None:
-            return self.bound(ONE)
-        return Bound(self.textbook.bias_gradient, self.stable.bias_gradient, hazard=self.hazard)
 
 
 def _overflowing_gradient(

@@ -114,29 +114,6 @@ class GradientBound:
             bound = add(bound, multiply(size, self.subnormal_slope))
         return bound
 
-    def admits(self, difference: int, scale: int, multiplier: Dyadic) -> tuple[bool, float]:
-        """Whether |difference| * 2^scale is within `multiple(multiplier)`, and their ratio.
-
-        The same as by `multiple`, on plain integers, for the inner loop of a verification; not with
-        flush-to-zero. Raises OverflowError if the ratio is no finite float.
-        """
-        mantissa, exponent = multiplier
-        slope, slope_exponent = self.slope
-        floor, floor_exponent = self.absolute
-        exponent += slope_exponent
-        bound = abs(mantissa) * slope
-        if exponent >= floor_exponent:
-            bound = (bound << exponent - floor_exponent) + floor
-            exponent = floor_exponent
-        else:
-            bound += floor << floor_exponent - exponent
-        error = abs(difference)
-        if scale >= exponent:
-            error <<= scale - exponent
-        else:
-            bound <<= exponent - scale
-        return error <= bound, error / bound
-
 
 @dataclass(frozen=True, slots=True)
 class NeuronBounds:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from harness.case import Case
-from harness.contract import NEURON_QUANTITIES, Element, judge_neuron
+from harness.contract import NEURON_QUANTITIES, judge_neuron
 from harness.grade import Grade
 from harness.hunt.evaluate import Evaluator, Form
 from harness.hunt.plan import Plan
 from harness.hunt.scores import Objective
+from harness.judgement import Element
 from harness.patterns import encode
 from harness.subjects import Kind
 from harness.verifier import Judge

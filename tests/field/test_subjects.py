@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from harness.case import Case, format_of
-from harness.contract import NEURON_QUANTITIES, Judgement, judge_neuron, judge_tanh_gradient
+from harness.contract import NEURON_QUANTITIES, judge_neuron, judge_tanh_gradient
 from harness.grade import Grade
+from harness.judgement import Judgement
 from harness.subjects import Kind, Subject, builtin_subjects, load, neuron_of
 from harness.tensors import arguments, bit_patterns, floats, torch_dtype
 from reference.bounds import default_arithmetic

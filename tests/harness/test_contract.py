@@ -10,14 +10,11 @@ import pytest
 
 from harness.contract import (
     NEURON_QUANTITIES,
-    Element,
-    Judgement,
     judge_neuron,
     judge_tanh_gradient,
-    severity,
-    worst,
 )
 from harness.grade import Grade
+from harness.judgement import Element, Judgement, severity, worst
 from reference.bounds import (
     Arithmetic,
     NeuronBounds,

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from harness.case import DTYPES, Case
-from harness.contract import NEURON_QUANTITIES, Judgement, judge_neuron, judge_tanh_gradient
+from harness.contract import NEURON_QUANTITIES, judge_neuron, judge_tanh_gradient
 from harness.grade import Grade
+from harness.judgement import Judgement
 from harness.strategies import cases, tanh_gradient_cases
 from harness.subjects import Kind, Subject, builtin_subjects, neuron_of
 from harness.tensors import arguments, floats, tanh_gradient_arguments
