@@ -46,7 +46,7 @@ from reference.dyadic import (
     truncate_up,
 )
 from reference.elementary import tanh_sech2
-from reference.exact import Exact, signed_sums
+from reference.exact import Exact
 from reference.formats import BINARY32, Format
 from reference.neuron import ExactNeuron
 from reference.real import just_inside
@@ -149,10 +149,9 @@ def overflow_possible(
     threshold = arithmetic.format.overflow_threshold
     if compare(add(neuron.absolute_sum, error), threshold) < 0:
         return Overflow(above=False, below=False)
-    positive, negative = signed_sums(neuron.inputs, neuron.weights, neuron.bias)
     return Overflow(
-        above=compare(add(positive, error), threshold) >= 0,
-        below=compare(add(negative, error), threshold) >= 0,
+        above=compare(add(neuron.sums.positive, error), threshold) >= 0,
+        below=compare(add(neuron.sums.negative, error), threshold) >= 0,
     )
 
 

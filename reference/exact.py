@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import isfinite
 from numbers import Integral
-from typing import SupportsFloat
+from typing import NamedTuple, SupportsFloat
 
-from reference.dyadic import ONE, Dyadic, from_float, magnitude
+from reference.dyadic import ONE, Dyadic, add, from_float, subtract
 
 Exact = Dyadic | float
 
@@ -52,8 +52,34 @@ def _stand_in(value: Exact) -> float:
     return value
 
 
-def total(terms: Iterable[Exact]) -> Exact:
-    """The sum of `terms`, exactly; -0 only if every term is -0, and +0 for exact cancellation."""
+class Sums(NamedTuple):
+    """The sums of the terms of a dot product: of the special ones, by IEEE 754's rules, and of the
+    positive and the negative ones, both as magnitudes."""
+
+    special: float
+    positive: Dyadic
+    negative: Dyadic
+
+    @property
+    def total(self) -> Exact:
+        """The sum of all terms, exactly; -0 only if every term is -0, and +0 for exact
+        cancellation."""
+        if not isfinite(self.special):
+            return self.special
+        if not self.positive.mantissa and not self.negative.mantissa:
+            return self.special
+        value = subtract(self.positive, self.negative)
+        return value if value.mantissa else 0.0
+
+    @property
+    def absolute(self) -> Dyadic:
+        """S, the sum of the finite terms' magnitudes: the scale of the rounding errors of a dot
+        product (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1)."""
+        return add(self.positive, self.negative)
+
+
+def sums(terms: Iterable[Exact]) -> Sums:
+    """The sums of exact values, without a rounding error."""
     special = _NEUTRAL
     finite: list[Dyadic] = []
     for term in terms:
@@ -61,53 +87,30 @@ def total(terms: Iterable[Exact]) -> Exact:
             finite.append(term)
         else:
             special += term
-    if not isfinite(special) or not finite:
-        return special
-    common = min(term.exponent for term in finite)
-    mantissa = sum(term.mantissa << (term.exponent - common) for term in finite)
-    return Dyadic(mantissa, common) if mantissa else 0.0
+    common = min((exponent for _, exponent in finite), default=0)
+    positive = negative = 0
+    for mantissa, exponent in finite:
+        if mantissa > 0:
+            positive += mantissa << exponent - common
+        else:
+            negative -= mantissa << exponent - common
+    return Sums(special, Dyadic(positive, common), Dyadic(negative, common))
 
 
-def dot(inputs: Sequence[Exact], weights: Sequence[Exact], bias: Exact) -> Exact:
-    """sum(x_i * w_i) + b. Raises ValueError if the lengths differ."""
-    return total([*map(product, inputs, _same_length(inputs, weights)), bias])
-
-
-def absolute_dot(inputs: Sequence[Exact], weights: Sequence[Exact], bias: Exact) -> Dyadic:
-    """S = sum|x_i * w_i| + |b| over the finite terms: the scale of the rounding errors of a dot
-    product (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1)."""
-    terms = [*map(product, inputs, _same_length(inputs, weights)), bias]
-    value = total(magnitude(term) for term in terms if isinstance(term, Dyadic))
-    return value if isinstance(value, Dyadic) else Dyadic(0, 0)
-
-
-def signed_sums(
-    inputs: Sequence[Exact], weights: Sequence[Exact], bias: Exact
-) -> tuple[Dyadic, Dyadic]:
-    """The sum of the positive finite terms of a dot product, and that of the negative ones as a
-    magnitude."""
-    terms = [*map(product, inputs, _same_length(inputs, weights)), bias]
-    finite = [term for term in terms if isinstance(term, Dyadic)]
-    positive = total(term for term in finite if term.mantissa > 0)
-    negative = total(magnitude(term) for term in finite if term.mantissa < 0)
-    return (
-        positive if isinstance(positive, Dyadic) else Dyadic(0, 0),
-        negative if isinstance(negative, Dyadic) else Dyadic(0, 0),
-    )
-
-
-def one_minus_square(value: Exact) -> Exact:
-    """1 - y^2, exactly."""
-    square = product(value, value)
-    return total(
-        [ONE, Dyadic(-square.mantissa, square.exponent) if isinstance(square, Dyadic) else -square]
-    )
-
-
-def _same_length(inputs: Sequence[Exact], weights: Sequence[Exact]) -> Sequence[Exact]:
+def dot(inputs: Sequence[Exact], weights: Sequence[Exact], bias: Exact) -> Sums:
+    """The sums of the terms x_i * w_i and b. Raises ValueError if the lengths differ."""
     if len(inputs) != len(weights):
         raise ValueError(
             f"inputs has {len(inputs)} elements and weights has {len(weights)}; "
             "give one weight for each input"
         )
-    return weights
+    return sums([*map(product, inputs, weights), bias])
+
+
+def one_minus_square(value: Exact) -> Exact:
+    """1 - y^2, exactly."""
+    square = product(value, value)
+    if isinstance(square, Dyadic):
+        difference = subtract(ONE, square)
+        return difference if difference.mantissa else 0.0
+    return 1.0 - square if square else ONE

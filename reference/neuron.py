@@ -19,7 +19,7 @@ from functools import cached_property
 from math import copysign
 
 from reference.dyadic import ONE, Dyadic
-from reference.exact import Exact, absolute_dot, dot, exact, one_minus_square, product
+from reference.exact import Exact, Sums, dot, exact, one_minus_square, product
 from reference.formats import BINARY64, Format
 from reference.real import Curve, Real
 
@@ -45,14 +45,19 @@ class ExactNeuron:
     format: Format
 
     @cached_property
-    def preactivation(self) -> Exact:
-        """a = sum(x_i w_i) + b, exactly."""
+    def sums(self) -> Sums:
+        """The sums of the terms x_i w_i and b."""
         return dot(self.inputs, self.weights, self.bias)
 
     @cached_property
+    def preactivation(self) -> Exact:
+        """a = sum(x_i w_i) + b, exactly."""
+        return self.sums.total
+
+    @property
     def absolute_sum(self) -> Dyadic:
         """S = sum|x_i w_i| + |b| over the finite terms: the scale of the preactivation's error."""
-        return absolute_dot(self.inputs, self.weights, self.bias)
+        return self.sums.absolute
 
     @cached_property
     def output(self) -> Real:
