@@ -4,15 +4,18 @@
     segments    where a block's figures belong: binades and thresholds of |x|
     apply       the subject on an array of bit patterns
     laws        what must hold along the way, and across the seams of blocks
+    kept        whether a batch keeps all laws, or is right altogether, at a glance
     statistics  the figures of one quantity in one segment, and how they merge
     oracle      the bulk oracle as a sweep asks it
     figures     the figures of a block while it is being judged
     block       one block from its bit patterns to its summary
     summary     what was found in a range, and how it joins the next
     task        a block on its way to a worker, and back as bytes
+    look        the first calls, and what they show
     engine      all blocks through an executor, with a store
     record      the finished sweep, its exit status and its JSON
-    table       the finished sweep as tables
+    replay      the commands that show single inputs again
+    table       the finished sweep as tables, and its progress
 
 Imports torch only in `apply` and what builds on it.
 """

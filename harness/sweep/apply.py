@@ -54,14 +54,12 @@ class Arguments(NamedTuple):
 
 
 class Results(NamedTuple):
-    """Bit patterns, shape (n,). What the kind does not return is None. `product` is d * x in the
-    subject's dtype, which the weight gradient should be."""
+    """Bit patterns, shape (n,). What the kind does not return is None."""
 
     gradient: Bits
     output: Bits | None = None
     input_gradient: Bits | None = None
     weight_gradient: Bits | None = None
-    product: Bits | None = None
 
     def part(self, start: int, stop: int) -> Results:
         """Some of them."""
@@ -119,19 +117,21 @@ class Subject:
         self._zero = torch.zeros((), dtype=self._dtype, device=self._device)
         self._batch = torch.func.vmap(self._function, in_dims=(0, None, None, None))
 
-    def __call__(self, given: Arguments) -> Results:
+    def __call__(self, given: Arguments, *, spent: bool = False) -> Results:
         """Results for every number, in one call of the subject (or one for each, see the plan).
+        `spent` says that nobody reads `given` afterwards: the subject gets its memory, not a copy.
+
         Raises SubjectFailed for whatever it raises and for results of another number, shape or
         dtype than its kind has.
         """
         try:
             match self._plan.kind:
                 case Kind.ACTIVATION:
-                    return self._activation(given)
+                    return self._activation(given, copy=not spent)
                 case Kind.TANH_GRADIENT:
-                    return self._gradient(given)
+                    return self._gradient(given, copy=not spent)
                 case Kind.NEURON:
-                    return self._neuron(given, batched=self._plan.batched)
+                    return self._neuron(given, batched=self._plan.batched, copy=not spent)
         except SubjectFailed:
             raise
         except (Exception, SystemExit) as error:
@@ -148,9 +148,13 @@ class Subject:
         except (Exception, SystemExit) as error:
             raise SubjectFailed(one_line(error)) from error
 
-    def _activation(self, given: Arguments) -> Results:
+    def product(self, gradient: Bits, x: Bits) -> Bits:
+        """d * x in the subject's dtype, which a neuron's weight gradient should be."""
+        return self._bits(self._tensor(gradient, copy=False) * self._tensor(x, copy=False))
+
+    def _activation(self, given: Arguments, *, copy: bool) -> Results:
         with torch.enable_grad():
-            x = self._tensor(given.x).requires_grad_()
+            x = self._tensor(given.x, copy=copy).requires_grad_()
             y = self._function(x)
             self._check("the activation's result", y, x.shape)
             if not y.requires_grad:
@@ -162,15 +166,18 @@ class Subject:
         self._check("the activation's gradient", d, x.shape)
         return Results(self._bits(d), self._bits(y))
 
-    def _gradient(self, given: Arguments) -> Results:
-        y = self._tensor(given.x)
-        g = self._one.expand(y.shape).contiguous() if given.g is None else self._tensor(given.g)
+    def _gradient(self, given: Arguments, *, copy: bool) -> Results:
+        y = self._tensor(given.x, copy=copy)
+        if given.g is None:
+            g = self._one.expand(y.shape).contiguous()
+        else:
+            g = self._tensor(given.g, copy=copy)
         d = self._function(y, g)
         self._check("the gradient", d, y.shape)
         return Results(self._bits(d))
 
-    def _neuron(self, given: Arguments, *, batched: bool) -> Results:
-        column = self._tensor(given.x).unsqueeze(1)
+    def _neuron(self, given: Arguments, *, batched: bool, copy: bool = True) -> Results:
+        column = self._tensor(given.x, copy=copy).unsqueeze(1)
         if batched:
             found = self._batch(column, *self._constants())
             self._check_count(found)
@@ -182,13 +189,12 @@ class Subject:
                 calls.append(call)
             found = tuple(torch.stack(results) for results in zip(*calls, strict=True))
         y, dx, dw, d = found
-        # What was given, not what the subject may have made of it. Only read.
-        x = self._tensor(given.x, copy=False)
+        scalars, vectors = torch.Size([len(given.x)]), torch.Size([len(given.x), 1])
         for name, result, shape in (
-            ("output", y, x.shape),
-            ("input_gradient", dx, column.shape),
-            ("weight_gradient", dw, column.shape),
-            ("bias_gradient", d, x.shape),
+            ("output", y, scalars),
+            ("input_gradient", dx, vectors),
+            ("weight_gradient", dw, vectors),
+            ("bias_gradient", d, scalars),
         ):
             self._check(name, result, shape)
         return Results(
@@ -196,7 +202,6 @@ class Subject:
             output=self._bits(y),
             input_gradient=self._bits(dx),
             weight_gradient=self._bits(dw),
-            product=self._bits(d.detach() * x),
         )
 
     def _constants(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -222,8 +227,9 @@ class Subject:
         if result.dtype is not self._dtype:
             raise SubjectFailed(f"{name} is {result.dtype}; expected {self._dtype}")
 
-    def _tensor(self, bits: Bits, *, copy: bool = True) -> torch.Tensor:
-        """A tensor with memory of its own: a subject that works in place spoils nothing else."""
+    def _tensor(self, bits: Bits, *, copy: bool) -> torch.Tensor:
+        """A tensor, if a copy with memory of its own: a subject that works in place spoils nothing
+        else."""
         integers = torch.from_numpy(bits.view(self._numpy_integer))
         return integers.to(self._device, copy=copy).view(self._dtype)
 

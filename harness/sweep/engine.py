@@ -17,17 +17,17 @@ import numpy as np
 import torch
 
 from harness._version import __version__
-from harness.executor import Executor, ExecutorError
+from harness.executor import Executor, ExecutorError, WorkerCrashed
 from harness.store import Store, StoreError
-from harness.subjects import Kind
-from harness.sweep.apply import Subject, SubjectFailed, arguments, probe
+from harness.subjects import SubjectError
+from harness.sweep.apply import SubjectFailed
+from harness.sweep.look import look_first
 from harness.sweep.plan import Block, Plan, describe
 from harness.sweep.summary import Summary
 from harness.sweep.task import Task, carry_out, decode, portable
 
 #: The kind of a sweep's run in the store.
 RUN_KIND: Final = "sweep"
-_TIMED_CALLS: Final = 64
 
 
 class Watch(Protocol):
@@ -95,16 +95,11 @@ def run_sweep(
     and workers that keep dying end the sweep with what was completed, stored or not. A stored block
     that is damaged is computed again, after a notice.
 
-    Raises CannotVerify if the subject does not have the shape of its kind.
+    The subject is called where the executor's work is done, the first time too. Raises CannotVerify
+    if it does not have the shape of its kind, or does not survive or return from its first calls.
     """
     watch = watch or Silent()
-    plan, reason = probe(plan)
-    if reason is not None:
-        watch.notice(
-            f"{plan.subject.name} cannot be batched with torch.func.vmap ({reason}); calling it "
-            f"once for each input: {plan.points} calls, about "
-            f"{_duration(_expected_seconds(plan))} on one core"
-        )
+    plan = look_first(plan, executor, by_name, watch)
     contents: dict[str, bytes] = {}
     stopped = error = None
     run: int | None = None
@@ -132,10 +127,10 @@ def run_sweep(
     except StoreError as trouble:
         stopped = str(trouble)
         lost = trouble.lost
-    except ExecutorError as trouble:
-        stopped = str(trouble)
-    except SubjectFailed as trouble:
+    except (SubjectFailed, WorkerCrashed) as trouble:
         error = str(trouble)
+    except (ExecutorError, SubjectError) as trouble:
+        stopped = str(trouble)
     summary = assemble(plan, contents.values())
     points = 0 if summary is None else summary.points
     return Outcome(
@@ -247,21 +242,3 @@ def _source_hash(plan: Plan) -> str:
         return hashlib.sha256(Path(file).read_bytes()).hexdigest()
     except OSError:
         return ""
-
-
-def _expected_seconds(plan: Plan) -> float:
-    """How long a plan of single calls takes, at the pace of a few of them."""
-    assert plan.kind is Kind.NEURON
-    subject = Subject(plan)
-    start = plan.format.to_bits(0.5)
-    given = arguments(plan, start, start + _TIMED_CALLS, 0)
-    clock = time.perf_counter()
-    subject.single(given)
-    return (time.perf_counter() - clock) / _TIMED_CALLS * plan.points
-
-
-def _duration(seconds: float) -> str:
-    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} seconds"

@@ -16,6 +16,7 @@ from harness.sweep.statistics import (
     Floats,
     Statistics,
     Worst,
+    faultless,
     largest_scaled_error,
     measure,
     merged,
@@ -75,10 +76,7 @@ class Figures:
                 misrounded=judgement.misrounded[part],
                 unfaithful=judgement.unfaithful[part],
             )
-            place = (segment, quantity, side, mirrors)
-            before = self._found.get(place)
-            if before is None:
-                before = self._found[place] = _Pieces([], 0.0)
+            before = self._pieces(segment, quantity, side, mirrors)
             largest_scaled = 0.0
             if scaled_errors is not None:
                 known = before.max_scaled_error
@@ -91,14 +89,27 @@ class Figures:
             found = measure(judged, computed[part], largest_scaled, first_key, self._step)
             before.found.append(found)
             before.max_scaled_error = max(before.max_scaled_error, largest_scaled)
-            tenth = self._tenth(quantity)
-            if found.max_ulp and found.max_ulp >= tenth:
+            if found.max_ulp and self._may_enter(quantity, found.max_ulp, lower):
+                tenth = self._tenth(quantity)
                 entries = worst_entries(judged, computed[part], tenth, first_key, self._step)
                 self._worst[quantity] = worst_of(
                     self._worst[quantity],
                     entries,
                     *(tuple(_mirrored(entry, mirror) for entry in entries) for mirror in mirrors),
                 )
+
+    def add_right(
+        self, quantity: int, size: int, start: int, side: int, mirrors: tuple[Mirror, ...]
+    ) -> None:
+        """Enter `size` results that are correctly rounded, all with an error of 0."""
+        for lower, upper, segment in self._segments.cut(start, start + size, size):
+            found = faultless(upper - lower, self._plan.key(lower, side))
+            self._pieces(segment, quantity, side, mirrors).found.append(found)
+
+    def _pieces(
+        self, segment: int, quantity: int, side: int, mirrors: tuple[Mirror, ...]
+    ) -> _Pieces:
+        return self._found.setdefault((segment, quantity, side, mirrors), _Pieces([], 0.0))
 
     def segments(self) -> Mapping[int, tuple[Statistics, ...]]:
         """The statistics of each quantity in each segment, mirrors included."""
@@ -115,6 +126,14 @@ class Figures:
     def worst(self) -> tuple[tuple[Worst, ...], ...]:
         """The worst inputs of each quantity."""
         return tuple(self._worst)
+
+    def _may_enter(self, quantity: int, size: float, magnitude: int) -> bool:
+        """Whether errors up to `size` at magnitudes from `magnitude` may be among the worst: of
+        equal errors those at the least magnitudes are."""
+        tenth = self._tenth(quantity)
+        if size != tenth:
+            return size > tenth
+        return magnitude <= self._plan.place(self._worst[quantity][-1].key)[0]
 
     def _tenth(self, quantity: int) -> float:
         worst = self._worst[quantity]

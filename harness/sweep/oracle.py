@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from harness.subjects import Kind
 from harness.sweep.plan import Plan
 from reference import certified
+from reference.certified.alike import Plain
 from reference.certified.answers import Judgement
 from reference.certified.sweep import SWEEP_BLOCK, ActivationSweep, TanhGradientSweep
 from reference.formats import BINARY64
@@ -29,6 +30,11 @@ class Oracle(Protocol):
         self, x: Floats, g: Floats | None, results: tuple[Floats, ...]
     ) -> tuple[Judgement, ...]:
         """One judgement for each of the results, which are in the order of the plan."""
+        ...
+
+    def plain(self, start: int, stop: int) -> Plain | None:
+        """What the results for magnitudes from `start` to `stop` - 1 all round to, if `judge` finds
+        an error of 0 in results that are just that."""
         ...
 
     def scaled_errors(self, x: Floats, g: Floats | None, gradient: Floats) -> Float64:
@@ -53,11 +59,14 @@ class _Activation:
     def judge(
         self, x: Floats, g: Floats | None, results: tuple[Floats, ...]
     ) -> tuple[Judgement, ...]:
-        output, gradient = results
-        if self._neuron and x[0] == 0:
-            # The preactivation (-0 * 1) + 0 is +0.
-            x = x + x.dtype.type(0)
-        return tuple(self._sweep.judge(x, output, gradient))
+        return tuple(self._sweep.judge(self._argument(x), *results))
+
+    def plain(self, start: int, stop: int) -> Plain | None:
+        return self._sweep.plain(start, stop - 1)
+
+    def _argument(self, x: Floats) -> Floats:
+        """The preactivations: in a neuron (-0 * 1) + 0 is +0. Magnitudes rise from the first."""
+        return x + x.dtype.type(0) if self._neuron and x[0] == 0 else x
 
     def scaled_errors(self, x: Floats, g: Floats | None, gradient: Floats) -> Float64:
         with np.errstate(all="ignore"):
@@ -72,12 +81,17 @@ class _Activation:
 class _Gradient:
     def __init__(self, plan: Plan) -> None:
         self._format = plan.format
+        self._pairs = plan.pairs
         self._sweep = TanhGradientSweep(plan.format, LONGEST)
 
     def judge(
         self, x: Floats, g: Floats | None, results: tuple[Floats, ...]
     ) -> tuple[Judgement, ...]:
         return (self._sweep.judge(x, results[0], g),)
+
+    def plain(self, start: int, stop: int) -> Plain | None:
+        gradient = None if self._pairs else self._sweep.plain(start, stop - 1)
+        return None if gradient is None else Plain(identity=False, gradient=gradient)
 
     def scaled_errors(self, x: Floats, g: Floats | None, gradient: Floats) -> Float64:
         with np.errstate(all="ignore"):

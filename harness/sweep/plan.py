@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any, Final
 
-from harness.case import format_of
-from harness.errors import CannotVerify, UsageError
+from harness.errors import UsageError
 from harness.hexfloat import hex_text
 from harness.subjects import Kind, Subject
+from harness.target import Target, require_target
 from reference.dyadic import from_float
 from reference.formats import Format
 
@@ -55,12 +55,13 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Target):
     """A sweep of one subject in one dtype on one device.
 
     `positive` and `negative` are the magnitudes swept on either side, as (start, stop). `first` and
     `last` are the ends of the range as asked for, None for all bit patterns. `batched` says that a
-    neuron is called through torch.func.vmap.
+    neuron is called through torch.func.vmap. `locator` is the name by which workers and the command
+    line find the subject, None if it is the subject's own.
     """
 
     subject: Subject
@@ -72,16 +73,7 @@ class Plan:
     batched: bool = True
     first: float | None = None
     last: float | None = None
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of the subject."""
-        return self.subject.kind
-
-    @property
-    def format(self) -> Format:
-        """The format of the dtype."""
-        return format_of(self.dtype)
+    locator: str | None = None
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -177,6 +169,7 @@ def make_plan(
     first: float | None = None,
     last: float | None = None,
     pairs: bool = False,
+    locator: str | None = None,
 ) -> Plan:
     """A plan for every number of `dtype` from `first` to `last`, both included.
 
@@ -188,20 +181,7 @@ def make_plan(
     pairs of a wide format or another kind, and more numbers than can be swept; CannotVerify for a
     dtype or device the subject does not support.
     """
-    try:
-        format = format_of(dtype)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    if subject.dtypes is not None and dtype not in subject.dtypes:
-        raise CannotVerify(
-            f"{subject.name} does not support {dtype}; expected one of "
-            f"{', '.join(subject.dtypes)}; choose with --dtype"
-        )
-    if subject.devices is not None and device not in subject.devices:
-        raise CannotVerify(
-            f"{subject.name} does not support {device}; expected one of "
-            f"{', '.join(subject.devices)}; choose with --device"
-        )
+    format = require_target(subject, dtype, device)
     if pairs and (subject.kind is not Kind.TANH_GRADIENT or format.width != 16):
         raise UsageError(
             f"--pairs with {subject.name} ({subject.kind}) in {dtype}; expected a tanh-gradient in "
@@ -213,7 +193,17 @@ def make_plan(
             "expected both ends of a range; add the other, inf if it is open"
         )
     positive, negative = _ranges(subject.kind, format, first, last)
-    plan = Plan(subject, dtype, device, positive, negative, pairs=pairs, first=first, last=last)
+    plan = Plan(
+        subject,
+        dtype,
+        device,
+        positive,
+        negative,
+        pairs=pairs,
+        first=first,
+        last=last,
+        locator=locator,
+    )
     if plan.block_count > _MOST_BLOCKS:
         raise UsageError(
             f"{dtype} has {plan.points:.1e} numbers in this range; expected at most "

@@ -30,6 +30,8 @@ BIN_EDGES: Final = (
 _BINS: Final = 2 * len(BIN_EDGES) + 1
 #: How many of the worst inputs are kept.
 WORST: Final = 10
+#: Groups of errors; the search for the worst looks at the largest of each first.
+_GROUPS: Final = 256
 _EMPTY_SIDE: Final = (0,) * len(BIN_EDGES)
 _NOBODY: Final = -1
 
@@ -117,6 +119,13 @@ def _largest_then_first(pair: tuple[float, int]) -> tuple[float, int, int]:
     return size, int(key >= 0), -key
 
 
+def faultless(points: int, first_key: int) -> Statistics:
+    """The statistics of results that are correctly rounded, all with an error of 0."""
+    return Statistics(
+        points=points, worst=first_key, histogram=(*_EMPTY_SIDE, points, *_EMPTY_SIDE)
+    )
+
+
 def measure(
     judgement: Judgement, computed: Floats, scaled_error: float, first_key: int, key_step: int
 ) -> Statistics:
@@ -185,12 +194,15 @@ def _flaws(judgement: Judgement, computed: Floats) -> tuple[int, NDArray[np.bool
     if np.array_equal(bits, _unsigned(rounded)):
         return 0, None, 0
     misrounded = int(np.count_nonzero(judgement.misrounded))
+    low, high = computed.min(), computed.max()
     nonfinite = None
-    if misrounded:
-        finite = np.isfinite(computed)
-        finite &= np.isfinite(rounded)
-        if not finite.all():
-            nonfinite = judgement.misrounded & ~finite
+    # NaN compares false.
+    within = -np.inf < low and high < np.inf
+    if misrounded and not (within and -np.inf < rounded.min() and rounded.max() < np.inf):
+        nonfinite = judgement.misrounded & ~(np.isfinite(computed) & np.isfinite(rounded))
+        nonfinite = nonfinite if nonfinite.any() else None
+    if low > 0 or high < 0:
+        return misrounded, nonfinite, 0
     zeros = (computed == 0) & (rounded == 0)
     if zeros.any():
         zeros &= bits != _unsigned(rounded)
@@ -234,7 +246,7 @@ def worst_entries(
 ) -> tuple[Worst, ...]:
     """The worst inputs of a piece with errors of at least `least` ulps, at most `WORST`."""
     sizes = np.abs(judgement.ulps)
-    candidates = np.flatnonzero(sizes >= least)
+    candidates = np.flatnonzero(sizes >= max(least, _tenth_at_least(sizes)))
     if candidates.size > WORST:
         of_candidates = sizes[candidates]
         tenth = np.partition(of_candidates, -WORST)[-WORST]
@@ -254,6 +266,16 @@ def worst_entries(
             for i in candidates
         )
     )
+
+
+def _tenth_at_least(sizes: NDArray[np.float64]) -> float:
+    """The tenth largest of the maxima of groups: the tenth largest size is no smaller."""
+    each = sizes.size // _GROUPS
+    if not each:
+        return 0.0
+    # NaN loses against any size.
+    maxima = np.fmax.reduce(sizes[: each * _GROUPS].reshape(each, _GROUPS), axis=0, initial=0.0)
+    return float(np.partition(maxima, -WORST)[-WORST])
 
 
 def largest_scaled_error(ulps: NDArray[np.float64], rounded: Floats, format: Format) -> float:

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import reduce
+from typing import Final
 
-from rich.console import Console
+from rich.console import JustifyMethod
 from rich.progress import (
     BarColumn,
-    Progress,
     ProgressColumn,
     Task,
     TaskProgressColumn,
-    TextColumn,
     TimeRemainingColumn,
 )
 from rich.table import Table
 from rich.text import Text
 
 from harness.hexfloat import hex_text
+from harness.progress import Bar, Lines, on_terminal
 from harness.sweep.block import segments
 from harness.sweep.engine import Silent, Watch
 from harness.sweep.laws import REQUIRED
@@ -30,6 +29,13 @@ from harness.sweep.statistics import Statistics
 from harness.terminal import short
 
 _COLUMNS = ("points", "max ulps", "at", "scaled", "misrounded", "unfaithful", "nan/inf", "+-0")
+_WORST_COLUMNS: Final[tuple[tuple[str, JustifyMethod], ...]] = (
+    ("worst of", "left"),
+    ("at", "left"),
+    ("ulps", "right"),
+    ("computed", "left"),
+    ("correctly rounded", "left"),
+)
 
 
 def figures_table(sweep: Sweep) -> Table:
@@ -51,14 +57,8 @@ def figures_table(sweep: Sweep) -> Table:
 def worst_table(sweep: Sweep) -> Table:
     """The worst inputs of each quantity: what came out, and what should have."""
     table = Table(show_edge=False, pad_edge=False)
-    for head, justify in (
-        ("worst of", "left"),
-        ("at", "left"),
-        ("ulps", "right"),
-        ("computed", "left"),
-        ("correctly rounded", "left"),
-    ):
-        table.add_column(head, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for head, justify in _WORST_COLUMNS:
+        table.add_column(head, justify=justify, no_wrap=True)
     for quantity in sweep.quantities:
         name = quantity.name
         for entry in quantity.worst:
@@ -149,34 +149,21 @@ class _RateColumn(ProgressColumn):
         return Text("" if task.speed is None else f"{task.speed / 1e6:.1f} M points/s")
 
 
-class _Bar:
-    def __init__(self, bar: Progress) -> None:
-        self._bar = bar
-        self._task = bar.add_task("")
+class _Lines(Lines, Silent):
+    """Nothing but notices."""
 
+
+class _Bar(Bar):
     def begin(self, points: int, done: int) -> None:
-        self._bar.reset(self._task, total=points, completed=done)
+        self._progress.reset(self._task, total=points, completed=done)
 
     def advance(self, points: int) -> None:
-        self._bar.advance(self._task, points)
-
-    def notice(self, text: str) -> None:
-        self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
-class _Lines(Silent):
-    def notice(self, text: str) -> None:
-        print(text, file=sys.stderr)
+        self._progress.advance(self._task, points)
 
 
 @contextmanager
 def watching() -> Iterator[Watch]:
     """Progress with rate and time left on stderr, if that is a terminal; elsewhere only notices."""
-    if not sys.stderr.isatty():
-        yield _Lines()
-        return
     columns = (BarColumn(), TaskProgressColumn(), _RateColumn(), TimeRemainingColumn())
-    with Progress(
-        TextColumn("sweep"), *columns, console=Console(stderr=True), transient=True
-    ) as bar:
-        yield _Bar(bar)
+    with on_terminal("sweep", *columns) as progress:
+        yield _Lines() if progress is None else _Bar(progress)

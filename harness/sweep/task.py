@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 import torch
 
+from harness.hexfloat import hex_text
 from harness.subjects import Kind, Subject, load
 from harness.sweep.apply import probe
 from harness.sweep.block import sweep_block
@@ -38,20 +39,24 @@ class Task:
             self.plan.point(self.plan.key(at, self.block.sides[0]))
             for at in (self.block.start, self.block.stop - 1)
         )
-        return f"{self.plan.subject.name} from {x.hex()} to {last.hex()}"
+        return f"{self.plan.subject.name} from {hex_text(x)} to {hex_text(last)}"
 
 
 def portable(plan: Plan) -> Plan:
     """The plan with its subject's function left out, to be loaded by name."""
     subject = plan.subject
-    return replace(plan, subject=Subject(subject.name, subject.kind, _left_out))
+    return replace(
+        plan,
+        subject=Subject(subject.name, subject.kind, _left_out),
+        locator=plan.locator or subject.name,
+    )
 
 
 def carry_out(task: Task) -> bytes:
     """The summary of a task's block, encoded. For executors: runs anywhere."""
     plan = task.plan
     if task.by_name:
-        plan = _in_worker(plan)
+        plan = in_worker(plan)
     threads = torch.get_num_threads()
     # One: blocks run side by side, and the threads of one would disturb the others.
     torch.set_num_threads(1)
@@ -76,15 +81,20 @@ def decode(content: bytes) -> Summary:
         raise ValueError(f"not the record of a block: {error}") from None
 
 
-def _in_worker(plan: Plan) -> Plan:
+def in_worker(plan: Plan) -> Plan:
     """A portable plan with its subject loaded here, once, and called, once: torch does much of its
-    importing in the first call."""
-    place = (plan.subject.name, plan.subject.kind, plan.dtype, plan.device)
+    importing in the first call.
+
+    Raises SubjectError if it cannot be loaded here, CannotVerify if it cannot be swept.
+    """
+    name = plan.locator or plan.subject.name
+    place = (name, plan.subject.kind, plan.dtype, plan.device)
     subject = _loaded.get(place)
     if subject is None:
         _prepare_worker()
-        subject = _loaded[place] = load(plan.subject.name, plan.subject.kind)
+        subject = load(name, plan.subject.kind)
         probe(replace(plan, subject=subject))
+        _loaded[place] = subject
     return replace(plan, subject=subject)
 
 

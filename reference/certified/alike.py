@@ -7,7 +7,8 @@ computed results are all exactly that needs no evaluation. Anything else is left
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,14 @@ class Thresholds(NamedTuple):
     infinity: int
 
 
+class Plain(NamedTuple):
+    """What tanh and sech^2 round to on a whole range, with errors that count as 0: tanh x to x
+    itself (`identity`) or to +-1, sech^2 x to `gradient`."""
+
+    identity: bool
+    gradient: float
+
+
 class Alike:
     """Recognises such blocks of binary32 or binary64 numbers; see the module's docstring."""
 
@@ -43,8 +52,8 @@ class Alike:
         self._no_error = np.zeros(block)
         self._no_size = np.full(block, np.nan)
         self._no = np.zeros(block, np.bool_)
-        self._one = np.ones(block, dtype)
-        for array in (self._no_error, self._no_size, self._no, self._one):
+        self._one = dtype.type(1.0)
+        for array in (self._no_error, self._no_size, self._no):
             array.flags.writeable = False
 
     def extremes(self, x: Carried) -> tuple[int, int]:
@@ -56,18 +65,23 @@ class Alike:
         self, x: Carried, output: Carried, gradient: Carried, least: int, greatest: int
     ) -> ActivationJudgement | None:
         """The judgement of a block of tiny, saturated or NaN inputs without an error, else None."""
-        limits = self.thresholds
-        one = self._one[: x.size]
-        if greatest < limits.tiny:
-            if self._identical(output, x) and self._identical(gradient, one):
+        plain = self.plain(least, greatest)
+        if plain is not None:
+            expected = x if plain.identity else np.copysign(self._one, x)
+            if self._all(output, expected) and self._all(gradient, x.dtype.type(plain.gradient)):
                 return ActivationJudgement(self._right(output), self._right(gradient))
-        elif least >= limits.saturated and greatest < limits.infinity:
-            if not gradient.view(self._pattern).any() and self._identical(
-                output, np.copysign(one, x)
-            ):
-                return ActivationJudgement(self._right(output), self._right(gradient))
-        elif least > limits.infinity and np.isnan(output).all() and np.isnan(gradient).all():
+        elif least > self.thresholds.infinity and _all_nan(output) and _all_nan(gradient):
             return ActivationJudgement(self._nan(output), self._nan(gradient))
+        return None
+
+    def plain(self, least: int, greatest: int) -> Plain | None:
+        """What tanh and sech^2 of arguments between two bit patterns of |x| all round to, if all
+        are tiny or all saturated."""
+        limits = self.thresholds
+        if greatest < limits.tiny:
+            return Plain(identity=True, gradient=1.0)
+        if least >= limits.saturated and greatest < limits.infinity:
+            return Plain(identity=False, gradient=0.0)
         return None
 
     def raw(self, y: Carried, gradient: Carried, least: int, greatest: int) -> Judgement | None:
@@ -75,19 +89,26 @@ class Alike:
 
         The upstream gradient is 1.
         """
-        limits = self.thresholds
-        if greatest < limits.tiny:
-            if self._identical(gradient, self._one[: y.size]):
+        plain = self.plain_raw(least, greatest)
+        if plain is not None:
+            if self._all(gradient, y.dtype.type(plain)):
                 return self._right(gradient)
-        elif least >= limits.overflowing and greatest < limits.infinity:
-            if (gradient == -np.inf).all():
-                return self._right(gradient)
-        elif least > limits.infinity and np.isnan(gradient).all():
+        elif least > self.thresholds.infinity and _all_nan(gradient):
             return self._nan(gradient)
         return None
 
-    def _identical(self, left: Carried, right: Carried) -> bool:
-        return np.array_equal(left.view(self._pattern), right.view(self._pattern))
+    def plain_raw(self, least: int, greatest: int) -> float | None:
+        """What 1 - y^2 of y between two bit patterns of |y| all round to, if all are tiny or all
+        overflow."""
+        limits = self.thresholds
+        if greatest < limits.tiny:
+            return 1.0
+        if least >= limits.overflowing and greatest < limits.infinity:
+            return -inf
+        return None
+
+    def _all(self, values: Carried, expected: Carried | np.floating[Any]) -> bool:
+        return bool((values.view(self._pattern) == expected.view(self._pattern)).all())
 
     def _right(self, computed: Carried) -> Judgement:
         n = computed.size
@@ -98,9 +119,13 @@ class Alike:
         return Judgement(computed, self._no_size[:n], self._no[:n], self._no[:n], 0)
 
 
+def _all_nan(values: Carried) -> bool:
+    return bool(np.isnan(values).all())
+
+
 #: binary32: x^2 2^24 < 2^-8; sech^2(60) < 2^-171 = 2^-22 ulps; 2^128 - 1 > 2^128 - 2^103.
 #: binary64: x^2 2^53 < 2^-9; sech^2(380) < 2^-1094 = 2^-20 ulps; 2^1024 - 1 > 2^1024 - 2^970.
 _RANGES: dict[Format, tuple[float, ...]] = {
-    BINARY32: (2.0**-16, 60.0, 2.0**64, float("inf")),
-    BINARY64: (2.0**-31, 380.0, 2.0**512, float("inf")),
+    BINARY32: (2.0**-16, 60.0, 2.0**64, inf),
+    BINARY64: (2.0**-31, 380.0, 2.0**512, inf),
 }

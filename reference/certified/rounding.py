@@ -27,6 +27,9 @@ from reference.neuron import tanh as exact_tanh
 
 #: Elements a block: 128 KiB an array of binary64.
 _FAST_BLOCK: Final = 16384
+#: Up to so many open lanes are escalated at once: one by one they take less time than the double-
+#: double arithmetic takes for an array of any size.
+_FEW: Final = 16
 #: Elements whose open lanes are settled together, in binary64.
 _WIDE_BLOCK: Final = 1 << 16
 
@@ -50,11 +53,7 @@ def rounded_tanh_sech2(x: npt.ArrayLike, *, format: Format) -> TanhSech2:
     tanh, sech2 = np.empty_like(flat), np.empty_like(flat)
     escalated = 0
     if format == BINARY32:
-        require_accurate_numpy()
-        rounder = _Rounder(min(_FAST_BLOCK, max(flat.size, 1)))
-        for start in range(0, flat.size, _FAST_BLOCK):
-            block = slice(start, start + _FAST_BLOCK)
-            escalated += rounder.round(flat[block], tanh[block], sech2[block])
+        escalated = _round_binary32(flat, tanh, sech2)
     elif format == BINARY64:
         for start in range(0, flat.size, _WIDE_BLOCK):
             block = slice(start, start + _WIDE_BLOCK)
@@ -67,6 +66,30 @@ def rounded_tanh_sech2(x: npt.ArrayLike, *, format: Format) -> TanhSech2:
     return TanhSech2(tanh.reshape(array.shape), sech2.reshape(array.shape), escalated)
 
 
+def _round_binary32(x: Carried, tanh: Carried, sech2: Carried) -> int:
+    """Fill `tanh` and `sech2`; return how many elements were escalated."""
+    require_accurate_numpy()
+    rounder = _Rounder(min(_FAST_BLOCK, max(x.size, 1)))
+    found = []
+    for start in range(0, x.size, _FAST_BLOCK):
+        block = slice(start, start + _FAST_BLOCK)
+        open_ = rounder.round(x[block], tanh[block], sech2[block])
+        if open_ is not None:
+            found.append(open_ + start)
+    if not found:
+        return 0
+    lanes = np.concatenate(found)
+    # A NaN is its own answer.
+    lanes = lanes[~np.isnan(x[lanes])]
+    if lanes.size <= _FEW:
+        for i in map(int, lanes):
+            argument = exact(float(x[i]))
+            tanh[i] = exact_tanh(argument).rounded(BINARY32)
+            sech2[i] = exact_sech2(argument).rounded(BINARY32)
+        return lanes.size
+    return _settle(lanes, x, tanh, sech2, BINARY32)
+
+
 class _Rounder:
     """Scratch for `rounded_tanh_sech2` in binary32."""
 
@@ -76,8 +99,8 @@ class _Rounder:
         self._narrow = np.empty(block, np.float32)
         self._open, self._flag = np.empty(block, np.bool_), np.empty(block, np.bool_)
 
-    def round(self, x: Carried, tanh: Carried, sech2: Carried) -> int:
-        """Fill `tanh` and `sech2`; return how many elements were escalated.
+    def round(self, x: Carried, tanh: Carried, sech2: Carried) -> npt.NDArray[np.intp] | None:
+        """Fill `tanh` and `sech2` but for the lanes returned (None: all are filled).
 
         Zeros, infinities and NaN come out of the binary64 functions as they should; tanh of a
         subnormal x is x within 2^-42, which is no tie.
@@ -97,13 +120,9 @@ class _Rounder:
             first = mark_ties(wide, CURVE_UNITS, False, tanh, whole, scratch, narrow, open_)
             second = mark_ties(slope, CURVE_UNITS, subnormal, sech2, whole, scratch, narrow, flag)
         if not (first or second):
-            return 0
+            return None
         marked = [lanes for found, lanes in ((first, open_), (second, flag)) if found]
-        lanes = np.flatnonzero(np.logical_or.reduce(marked))
-        if not lanes.size:
-            return 0
-        tanh[lanes], sech2[lanes], escalated = _round_pair(x[lanes], BINARY32)
-        return escalated
+        return np.flatnonzero(np.logical_or.reduce(marked))
 
 
 def _round_binary64(x: Carried, tanh: Carried, sech2: Carried) -> int:
@@ -118,11 +137,17 @@ def _round_binary64(x: Carried, tanh: Carried, sech2: Carried) -> int:
         np.copysign(tanh, x, out=tanh)
     if outside is not None:
         open_ |= outside
-    lanes = np.flatnonzero(open_)
+    return _settle(np.flatnonzero(open_), x, tanh, sech2, BINARY64)
+
+
+def _settle(
+    lanes: npt.NDArray[np.intp], x: Carried, tanh: Carried, sech2: Carried, format: Format
+) -> int:
+    """Fill some lanes from double-double; return how many of them were escalated."""
     escalated = 0
     for start in range(0, lanes.size, BLOCK):
         some = lanes[start : start + BLOCK]
-        tanh[some], sech2[some], count = _round_pair(x[some], BINARY64)
+        tanh[some], sech2[some], count = _round_pair(x[some], format)
         escalated += count
     return escalated
 

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from reference.certified import curves
-from reference.certified.alike import Alike
+from reference.certified.alike import Alike, Plain
 from reference.certified.answers import ActivationJudgement, Judgement, judge_block
 from reference.certified.binary32 import (
     BELOW_ONE,
@@ -39,6 +39,8 @@ from reference.neuron import sech2 as exact_sech2
 from reference.neuron import tanh as exact_tanh
 from reference.neuron import tanh_gradient as exact_tanh_gradient
 
+#: Formats with ranges worth recognising.
+_WIDE: Final = (BINARY32, BINARY64)
 #: Elements a block: 128 KiB an array of binary64.
 SWEEP_BLOCK: Final = 16384
 
@@ -57,7 +59,7 @@ class ActivationSweep:
     def __init__(self, format: Format, block: int = SWEEP_BLOCK) -> None:
         self._format = format
         self._block = block
-        if format in (BINARY32, BINARY64):
+        if format in _WIDE:
             self._alike = Alike(format, block)
         if format == BINARY32:
             require_accurate_numpy()
@@ -74,17 +76,21 @@ class ActivationSweep:
         Errors are within 0.005 ulps; see `Judgement`. Raises TypeError, ValueError and
         RuntimeError as `certified.tanh` does.
         """
-        arrays = [
-            carried(values, self._format, name)
-            for values, name in ((x, "x"), (output, "output"), (gradient, "gradient"))
-        ]
+        arrays = _carried(self._format, x=x, output=output, gradient=gradient)
         _require_block(arrays, self._block)
         require_ieee()
         with np.errstate(all="ignore"):
             return self._judge(*arrays)
 
+    def plain(self, least: int, greatest: int) -> Plain | None:
+        """What all results round to for arguments between two bit patterns of |x|, so plainly that
+        `judge` finds an error of 0 in such results; None where that is not so. Nine in ten numbers
+        of a format are of that kind.
+        """
+        return self._alike.plain(least, greatest) if self._format in _WIDE else None
+
     def _judge(self, x: Carried, output: Carried, gradient: Carried) -> ActivationJudgement:
-        if self._format not in (BINARY32, BINARY64) or not x.size:
+        if self._format not in _WIDE or not x.size:
             return _judge_activation(x, output, gradient, self._format)
         least, greatest = self._alike.extremes(x)
         known = self._alike.activation(x, output, gradient, least, greatest)
@@ -166,7 +172,7 @@ class TanhGradientSweep:
     def __init__(self, format: Format, block: int = SWEEP_BLOCK) -> None:
         self._format = format
         self._block = block
-        if format in (BINARY32, BINARY64):
+        if format in _WIDE:
             self._alike = Alike(format, block)
         if format == BINARY32:
             self._value, self._factor = staggered(2, block)
@@ -179,17 +185,20 @@ class TanhGradientSweep:
 
         Arrays, answer and errors raised as in `ActivationSweep.judge`.
         """
-        given = [(y, "y"), (gradient, "gradient")]
+        arrays = _carried(self._format, y=y, gradient=gradient)
         if upstream_gradient is not None:
-            given.append((upstream_gradient, "upstream_gradient"))
-        arrays = [carried(values, self._format, name) for values, name in given]
+            arrays += _carried(self._format, upstream_gradient=upstream_gradient)
         _require_block(arrays, self._block)
         require_ieee()
         with np.errstate(all="ignore"):
             return self._judge(*arrays)
 
+    def plain(self, least: int, greatest: int) -> float | None:
+        """What all gradients for dy = 1 round to; see `ActivationSweep.plain`."""
+        return self._alike.plain_raw(least, greatest) if self._format in _WIDE else None
+
     def _judge(self, y: Carried, gradient: Carried, dy: Carried | None = None) -> Judgement:
-        if self._format not in (BINARY32, BINARY64) or not y.size:
+        if self._format not in _WIDE or not y.size:
             return _judge_raw(y, gradient, dy, self._format)
         least, greatest = self._alike.extremes(y)
         if dy is None:
@@ -296,6 +305,10 @@ def _judge_raw(y: Carried, gradient: Carried, dy: Carried | None, format: Format
         values, gradient, lambda i: exact_tanh_gradient(float(y[i]), float(factors[i])), format
     )
     return judged
+
+
+def _carried(format: Format, **arrays: Carried) -> list[Carried]:
+    return [carried(values, format, name) for name, values in arrays.items()]
 
 
 def _require_block(arrays: list[Carried], block: int) -> None:

@@ -348,6 +348,20 @@ def test_a_subject_that_raises_half_way_names_the_place() -> None:
         summary_of(plan)
 
 
+def test_a_subject_that_raises_on_the_other_side_names_the_place() -> None:
+    """In the call in which the numbers are moved in their tensor, and spoilt before it fails."""
+
+    def late(x: torch.Tensor) -> torch.Tensor:
+        if (x < -3).any():
+            x.data.zero_()
+            raise RuntimeError("too far")
+        return torch.tanh(x)
+
+    plan = make_plan(subject(late), dtype="float16", first=-inf, last=inf)
+    with pytest.raises(SubjectFailed, match=r"failed at -0x1.8040000000000p\+1: raised"):
+        summary_of(plan)
+
+
 def test_a_subject_that_raises_only_for_many_names_the_shortest_range() -> None:
     """Where no half fails by itself, between which inputs."""
 

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import CannotVerify
-from harness.executor import ExecutorError, local
+from harness.executor import ExecutorError, local, processes
 from harness.store import Store, StoreError
 from harness.subjects import Kind, load
+from harness.sweep import look as looks
 from harness.sweep import plan as plans
 from harness.sweep.engine import Outcome, Silent, assemble, environment, run_sweep
 from harness.sweep.plan import Plan, make_plan
@@ -41,14 +42,19 @@ class Disordered:
         self.done: list[Task] = []
 
     def run(
-        self, function: Callable[[Task], bytes], items: Iterable[Task]
-    ) -> Iterator[tuple[Task, bytes]]:
+        self,
+        function: Callable[[Any], Any],
+        items: Iterable[Any],
+        *,
+        patience: float | None = None,
+    ) -> Iterator[tuple[Any, Any]]:
         waiting = list(items)
         self._random.shuffle(waiting)
         for item in waiting:
-            if len(self.done) == self._stop_after:
-                raise self._error
-            self.done.append(item)
+            if isinstance(item, Task):
+                if len(self.done) == self._stop_after:
+                    raise self._error
+                self.done.append(item)
             yield item, function(item)
 
 
@@ -344,3 +350,120 @@ def test_a_subject_that_fails_half_way_is_a_violation() -> None:
     assert 1 == sweep.exit_status
     assert "raised RuntimeError: too far" in sweep.failures[0]
     assert 0 < sweep.points < plan.points
+
+
+SPOILT = """
+import os, signal, time, torch
+
+def leaves(x):
+    os._exit(0)
+
+def aborts(x):
+    os.abort()
+
+def never(x):
+    time.sleep(600)
+
+def leaves_at_3(x):
+    if (x == 3).any():
+        os._exit(0)
+    return torch.tanh(x)
+
+def killed_at_3(x):
+    if (x == 3).any():
+        os.kill(os.getpid(), signal.SIGKILL)
+    return torch.tanh(x)
+"""
+
+
+def spoilt_plan(tmp_path: Path, name: str) -> Plan:
+    """A plan of a subject that ends its process, by name, in blocks of 2^14 numbers."""
+    file = tmp_path / "spoilt.py"
+    file.write_text(SPOILT)
+    locator = f"{file}:{name}"
+    return make_plan(
+        load(locator, "activation"), dtype="float32", first=2.5, last=4.5, locator=locator
+    )
+
+
+@pytest.fixture
+def smaller_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few blocks between 2.5 and 4.5."""
+    monkeypatch.setitem(plans._BLOCK, "float32", 1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("leaves", "the first call ended its process, with exit status 0"),
+        ("aborts", "the first call ended its process, by SIGABRT"),
+    ],
+)
+def test_a_subject_that_ends_its_process_at_once_cannot_be_swept(
+    tmp_path: Path, name: str, message: str
+) -> None:
+    """This process outlives it, and says what happened in one line."""
+    with processes(1) as executor, pytest.raises(CannotVerify) as caught:
+        run_sweep(spoilt_plan(tmp_path, name), executor=executor, by_name=True)
+    assert f"cannot be swept in float32: {message}; expected a return or an exception" in str(
+        caught.value
+    )
+
+
+def test_a_subject_that_never_returns_cannot_be_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user is told what is waited for, and after a while that it is in vain."""
+    monkeypatch.setattr(looks, "TOLD_AFTER", 0.5)
+    monkeypatch.setattr(looks, "PATIENCE", 1.0)
+    notices: list[str] = []
+
+    class Watch(Silent):
+        def notice(self, text: str) -> None:
+            notices.append(text)
+
+    plan = spoilt_plan(tmp_path, "never")
+    with processes(1) as executor, pytest.raises(CannotVerify, match="did not return from its"):
+        run_sweep(plan, executor=executor, by_name=True, watch=Watch())
+    assert [f"waiting for {plan.subject.name} to return from its first calls"] == notices
+
+
+@pytest.mark.usefixtures("smaller_blocks")
+def test_a_subject_that_ends_its_process_half_way_has_failed(tmp_path: Path) -> None:
+    """Exit status 1, with the block it happened in and the figures of those before it."""
+    plan = spoilt_plan(tmp_path, "leaves_at_3")
+    with processes(1) as executor:
+        sweep = finish(run_sweep(plan, executor=executor, by_name=True))
+    assert 1 == sweep.exit_status
+    (failure,) = sweep.failures
+    assert failure.startswith(f"{plan.subject.name} from 0x1.8000000000000p+1 to 0x1.")
+    assert failure.endswith(
+        " ended its process, with exit status 0; expected a return or an exception"
+    )
+    assert 2 << 20 == sweep.points
+
+
+@pytest.mark.usefixtures("smaller_blocks")
+def test_a_process_that_is_killed_again_and_again_stops_the_sweep(tmp_path: Path) -> None:
+    """Nobody's fault for sure: exit status 5, what was done is shown."""
+    with processes(2) as executor:
+        plan = spoilt_plan(tmp_path, "killed_at_3")
+        sweep = finish(run_sweep(plan, executor=executor, by_name=True))
+    assert 5 == sweep.exit_status
+    assert "lost 3 processes one after another, the last by SIGKILL" in str(sweep.outcome.stopped)
+    assert 1 << 20 <= sweep.points < plan.points
+
+
+def test_workers_find_a_subject_that_has_a_name_of_its_own(tmp_path: Path) -> None:
+    """By where it is, not by what it calls itself."""
+    file = tmp_path / "own.py"
+    file.write_text(
+        "import torch\nfrom harness.subjects import Kind, Subject\n"
+        "SUBJECT = Subject('the-best', Kind.ACTIVATION, torch.tanh)\n"
+    )
+    locator = f"{file}:SUBJECT"
+    plan = make_plan(load(locator), dtype="float16", first=0, last=1, locator=locator)
+    with processes(1) as executor:
+        outcome = run_sweep(plan, executor=executor, by_name=True)
+    assert outcome.complete
+    assert "the-best" == outcome.plan.subject.name

@@ -12,6 +12,7 @@ from harness.sweep.statistics import (
     BIN_EDGES,
     WORST,
     Statistics,
+    faultless,
     largest_scaled_error,
     measure,
     worst_entries,
@@ -128,6 +129,8 @@ def test_the_worst_are_those_a_sort_would_give(pieces: list[list[float]]) -> Non
         (nan, 1.0, 1, 0),
         (1.0, nan, 1, 0),
         (inf, 1.0, 1, 0),
+        (1.0, inf, 1, 0),
+        (-1.0, -inf, 1, 0),
         (inf, inf, 0, 0),
         (0.0, -0.0, 0, 1),
         (-0.0, 0.0, 0, 1),
@@ -183,3 +186,38 @@ def test_equally_bad_inputs_found_later_but_lying_before_take_their_place() -> N
     found = worst_of(found, worst_entries(judgement, computed, found[-1].size, 0, 4))
     assert list(range(0, 4 * WORST // 2, 4)) == [entry.key for entry in found][::2]
     assert list(range(1, 4 * WORST // 2, 4)) == [entry.key for entry in found][1::2]
+
+
+@pytest.mark.parametrize("count", [1, 300])
+def test_faultless_results_are_measured_without_looking(count: int) -> None:
+    """As results with errors of 0 are."""
+    assert statistics([0.0] * count, 40) == faultless(count, 40)
+
+
+@pytest.mark.parametrize("size", [255, 256, 2600], ids=["no groups", "groups of 1", "and a rest"])
+def test_the_worst_of_many_are_those_a_sort_would_give(size: int) -> None:
+    """With many equal ones and some without a size, where groups are looked at first."""
+    rng = np.random.default_rng(1)
+    for step in (0.5, 1e-9):
+        ulps = np.floor(rng.uniform(-30, 30, size) / step) * step
+        ulps[rng.integers(0, size, 20)] = nan
+        sized = [(abs(error), index) for index, error in enumerate(ulps) if error == error]
+        expected = sorted(sized, key=lambda pair: (-pair[0], pair[1]))[:WORST]
+        found = worst_entries(*judged(ulps.tolist()), 5e-324, 0, 4)
+        assert expected == [(entry.size, entry.key // 4) for entry in found]
+
+
+def test_a_whole_piece_without_sizes_has_no_worst() -> None:
+    """All NaN, enough for groups."""
+    assert () == worst_entries(*judged([nan] * 600), 5e-324, 0, 4)
+
+
+def test_flaws_are_found_among_many_results() -> None:
+    """A NaN, an infinity and zeros of the wrong sign between sound numbers of either sign."""
+    computed = np.array([1.0, nan, -1.0, inf, -0.0, 0.0, 2.0, -inf, 1.0], np.float32)
+    rounded = np.array([1.0, 1.0, -1.0, 1.0, 0.0, 0.0, 1.0, -inf, nan], np.float32)
+    wrong = (computed != rounded) & ~(np.isnan(computed) & np.isnan(rounded))
+    ulps = np.where(np.isnan(computed) | np.isnan(rounded), nan, 0.0)
+    found = measure(Judgement(rounded, ulps, wrong, wrong, 0), computed, 0.0, 100, 4)
+    assert (4, 3, 104) == (found.misrounded, found.nonfinite_mismatch, found.first_nonfinite)
+    assert 1 == found.zero_sign_mismatch

@@ -255,6 +255,23 @@ def test_hard_to_round_arguments_are_rounded_right(name: str) -> None:
     assert expected == found.tolist()
 
 
+@pytest.mark.parametrize(
+    ("count", "escalated"), [(1, 2), (8, 16), (9, 0)], ids=["one", "a few", "many"]
+)
+def test_a_few_arguments_near_ties_are_escalated_and_many_are_not(
+    count: int, escalated: int
+) -> None:
+    """Rounded right either way, on either side, and NaN counts as neither."""
+    hard = np.resize(closest_to_ties("tanh", 1), count)
+    x = np.concatenate([hard, -hard, np.full(40, np.nan, np.float32)])
+    found = certified.rounded_tanh_sech2(x, format=BINARY32)
+    assert escalated == found.escalated
+    for real, values in ((tanh, found.tanh), (sech2, found.sech2)):
+        for argument, value in zip(x[: 2 * count].tolist(), values.tolist(), strict=False):
+            assert real(exact(argument)).rounded(BINARY32) == value
+        assert np.isnan(values[2 * count :]).all()
+
+
 @pytest.mark.parametrize("off", [2.0**-43, -(2.0**-43)], ids=["too large", "too small"])
 def test_any_numpy_within_the_bound_gives_the_same_answers(
     off: float, monkeypatch: pytest.MonkeyPatch
