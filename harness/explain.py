@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.api import make_plans, named_subject
 from harness.case import Case
-from harness.errors import UsageError
+from harness.errors import CannotVerify, UsageError
 from harness.failure import decimal
 from harness.flush import subnormals_kept
 from harness.hexfloat import hex_text
 from harness.subjects import Kind, Subject
-from harness.verifier import Finding, Judge
+from harness.subjects.output_only import output_neuron, works_on_floats
+from harness.verifier import Finding, Judge, Plan
 from reference.exact import Exact
 from reference.neuron import neuron
 from reference.real import Real
@@ -50,10 +53,12 @@ def explain_case(
 ) -> str:
     """The case as lines of text, one for each float of each quantity.
 
-    `subject` and `kind` are as for `harness.verify`, `case` is a case or its JSON.
+    `subject` and `kind` are as for `harness.verify`, `case` is a case or its JSON. Of an activation
+    whose gradient cannot be had, such as a plain function of Python floats, the output is shown.
 
     Raises UsageError if the subject is of a kind that the case does not fit, or `case` is not one;
-    SubjectError for an unknown subject; CannotVerify for a device that is not there.
+    SubjectError for an unknown subject; CannotVerify for a device that is not there, and for a
+    function of Python floats in another dtype than float64.
     """
     if isinstance(case, str):
         case = read_case(case)
@@ -77,12 +82,49 @@ def explain_case(
         seed=0,
         activation_ulps=activation_ulps,
     )
-    with subnormals_kept():
+    with subnormals_kept(), warnings.catch_warnings():
+        # What torch says of a function of floats that is shown a tensor.
+        warnings.filterwarnings("ignore", "Converting a tensor with requires_grad=True to a scalar")
         finding = Judge(plan)(case)
-        return "\n".join(_lines(subject, case, finding))
+        output = None
+        if subject.kind is Kind.ACTIVATION and finding.evaluation.raised is not None:
+            output = _output_of(plan, case)
+        return "\n".join(_lines(subject, case, finding, output))
 
 
-def _lines(subject: Subject, case: Case, finding: Finding) -> list[str]:
+class _Output(NamedTuple):
+    """The output alone, and how the subject was called for it."""
+
+    finding: Finding
+    called: str
+
+
+def _output_of(plan: Plan, case: Case) -> _Output | None:
+    """The output of an activation that has raised, called without a gradient; None if it raises
+    then, too."""
+    subject = plan.subject
+
+    def judged(*, floats: bool) -> Finding:
+        neuron = output_neuron(subject.function, floats=floats)
+        alone = replace(subject, kind=Kind.NEURON, function=neuron)
+        return Judge(replace(plan, subject=alone))(case)
+
+    finding = judged(floats=False)
+    if finding.judgement is not None:
+        return _Output(finding, "on a tensor, without a gradient")
+    if not works_on_floats(subject.function):
+        return None
+    if plan.dtype != "float64" or plan.device != "cpu":
+        raise CannotVerify(
+            f"{subject.name} works on Python floats, which are float64 on the cpu; got "
+            f"{plan.dtype} on {plan.device}; give a case in float64, and leave --device out"
+        )
+    return _Output(judged(floats=True), "on a Python float")
+
+
+def _lines(
+    subject: Subject, case: Case, finding: Finding, output: _Output | None = None
+) -> list[str]:
     lines = [f"{subject.name} ({subject.kind}), {case.dtype}, n = {len(case.inputs)}"]
     if subject.kind is not Kind.TANH_GRADIENT:
         exact = neuron(
@@ -90,6 +132,12 @@ def _lines(subject: Subject, case: Case, finding: Finding) -> list[str]:
         )
         lines.append(f"exact preactivation {_exact_text(exact.preactivation)}")
     evaluation = finding.evaluation
+    if output is not None:
+        lines.append(
+            f"its output alone, called {output.called}; for a gradient, it raised "
+            f"{evaluation.raised}"
+        )
+        finding, evaluation = output.finding, output.finding.evaluation
     if evaluation.raised is not None:
         return [*lines, f"raised {evaluation.raised}"]
     lines += [f"breaks the law {name}: {text}" for name, text in evaluation.breaches.items()]
@@ -98,6 +146,8 @@ def _lines(subject: Subject, case: Case, finding: Finding) -> list[str]:
     head = ("", "computed", "rounded", "exact", "ulps", "of bound", "grade")
     rows = [head]
     for name, elements in finding.judgement.quantities.items():
+        if output is not None and name != "output":
+            continue
         scalar = name in ("output", "bias_gradient")
         for index, element in enumerate(elements):
             rows.append(

@@ -7,9 +7,9 @@ import shlex
 from mpmath import libmp
 
 from harness.case import Case
-from harness.contract import Element
 from harness.grade import Grade
 from harness.hexfloat import hex_text
+from harness.judgement import Element
 from harness.verdict import Counterexample, ElementReport, Verdict
 from reference.dyadic import Dyadic, ratio
 from reference.formats import Format
@@ -25,7 +25,7 @@ def element_report(
     return ElementReport(
         quantity=quantity,
         index=None if quantity in ("output", "bias_gradient") else index,
-        grade=element.grade or Grade.CORRECT,
+        grade=str(element.grade or "unjudged"),
         computed=hex_text(element.computed),
         exact=decimal(element.exact),
         rounded=hex_text(element.exact.rounded(format)),
@@ -60,12 +60,11 @@ def decimal(value: Real, digits: int = _DIGITS) -> str:
 def replay(verdict: Verdict, case: Case) -> str:
     """What shows a case of a verdict again: a command, or a line of Python if the command line has
     no name for the subject."""
-    text = case.to_json()
-    device = None if verdict.device == "cpu" else verdict.device
     if verdict.locator is None:
+        text = case.to_json()
         options: dict[str, object] = {
             "kind": verdict.kind,
-            "device": device,
+            "device": None if verdict.device == "cpu" else verdict.device,
             "activation_ulps": verdict.activation_ulps,
         }
         given = "".join(f", {key}={value!r}" for key, value in options.items() if value is not None)
@@ -73,10 +72,19 @@ def replay(verdict: Verdict, case: Case) -> str:
             "in Python, with what was verified as `subject`: from harness.explain import "
             f"explain_case; print(explain_case(subject, {text!r}{given}))"
         )
-    words = ["neuron-harness", "explain", verdict.locator, text, "--as", verdict.kind]
-    words += ["--device", device] if device is not None else []
-    if verdict.activation_ulps is not None:
-        words += ["--activation-ulps", repr(verdict.activation_ulps)]
+    return explain_command(
+        verdict.locator, case, verdict.kind, verdict.device, verdict.activation_ulps
+    )
+
+
+def explain_command(
+    locator: str, case: Case, kind: str, device: str, activation_ulps: float | None = None
+) -> str:
+    """The command that shows a case, as a shell takes it. `locator` is the subject's name there."""
+    words = ["neuron-harness", "explain", locator, case.to_json(), "--as", kind]
+    words += ["--device", device] if device != "cpu" else []
+    if activation_ulps is not None:
+        words += ["--activation-ulps", repr(activation_ulps)]
     return shlex.join(words)
 
 
@@ -88,7 +96,7 @@ def describe(verdict: Verdict) -> str:
     lines = [f"{head}: {verdict.failure}"]
     if verdict.counterexample is not None:
         lines += _counterexample_lines(verdict, verdict.counterexample)
-    for law in verdict.laws:
+    for law in verdict.broken_laws:
         if law.counterexample is not None:
             lines.append(f"  law {law.name}: {law.counterexample.message}")
             lines += _case_lines(verdict, law.counterexample)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, ExitStack, nullcontext, redirect_stdout
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -57,17 +58,11 @@ def sweep(
     """Judge SUBJECT on every number of a format, or of a range, against the oracle.
 
     Exit status: 0 swept, all required laws kept; 1 a required law (|y| <= 1, the gradient's sign,
-    the same result in every lane) or --require broken; 5 stopped before the end: what was done is
-    shown, marked incomplete, and --resume goes on from there.
+    the same result in every lane) or --require broken, or SUBJECT raised or ended its process
+    half-way; 3 it cannot be swept; 5 stopped before the end: what was done is shown, marked
+    incomplete, and --resume goes on from there.
     """
-    from harness.executor import ExecutorError
     from harness.outfile import OutFile
-    from harness.store import StoreError
-    from harness.subjects import load
-    from harness.sweep.engine import environment
-    from harness.sweep.plan import make_plan
-    from harness.sweep.record import to_json
-    from harness.terminal import show
 
     if not 1 <= jobs <= _MOST_JOBS:
         raise UsageError(f"--jobs {jobs}; expected 1 to {_MOST_JOBS}")
@@ -77,15 +72,28 @@ def sweep(
     piped = json_out is not None and json_out.standard_output
     low, high = _number("--from", first), _number("--to", last)
     # Where the JSON goes to standard output, what else is printed, a subject's own lines included,
-    # goes to standard error.
-    with redirect_stdout(sys.stderr) if piped else nullcontext():
+    # goes to standard error. The executor comes first: its process starts while this one imports.
+    with redirect_stdout(sys.stderr) if piped else nullcontext(), _executor(jobs, cluster) as where:
+        from harness.store import StoreError
+        from harness.subjects import load
+        from harness.sweep.engine import environment
+        from harness.sweep.plan import make_plan
+        from harness.sweep.record import to_json
+        from harness.terminal import show
+
         plan = make_plan(
-            load(subject, kind), dtype=dtype, device=device, first=low, last=high, pairs=pairs
+            load(subject, kind),
+            dtype=dtype,
+            device=device,
+            first=low,
+            last=high,
+            pairs=pairs,
+            locator=subject,
         )
         _require_device(device)
         try:
-            swept = _run(plan, jobs, cluster, resume, store_file, require)
-        except (StoreError, ExecutorError) as error:
+            swept = _run(plan, where, resume, store_file, require)
+        except StoreError as error:
             raise CannotVerify(str(error)) from None
     try:
         # First, since the reader of the table may leave early, as `| head` does.
@@ -124,8 +132,7 @@ def _require_device(device: str) -> None:
 
 def _run(
     plan: Plan,
-    jobs: int,
-    cluster: str | None,
+    executor: Executor,
     resume: bool,
     store_file: str | None,
     require: str | None,
@@ -139,12 +146,11 @@ def _run(
     stored = plan.block_count > 1 or store_file is not None
     with ExitStack() as stack:
         store = stack.enter_context(_store(store_file)) if stored else None
-        executor = stack.enter_context(_executor(plan, jobs, cluster))
         watch = stack.enter_context(watching())
         outcome = run_sweep(
             plan,
             executor=executor,
-            by_name=cluster is not None or (jobs > 1 and plan.block_count > 1),
+            by_name=True,
             store=store,
             resume=resume,
             watch=watch,
@@ -158,17 +164,25 @@ def _store(name: str | None) -> Store:
     return Store.open(name or DEFAULT)
 
 
-def _executor(plan: Plan, jobs: int, cluster: str | None) -> AbstractContextManager[Executor]:
+@contextmanager
+def _executor(jobs: int, cluster: str | None) -> Iterator[Executor]:
+    """Where the subject is called: never in this process, which outlives what the subject does."""
     from harness import executor
 
-    if cluster is not None:
-        return executor.cluster(cluster)
-    # Processes take a second or two to start: not for a block or two.
-    return executor.local(min(jobs, plan.block_count))
+    if cluster is None:
+        with executor.processes(jobs, prepare=("harness.sweep.task",)) as found:
+            yield found
+        return
+    try:
+        with executor.cluster(cluster) as found:
+            yield found
+    except executor.ExecutorError as error:
+        raise CannotVerify(str(error)) from None
 
 
 def _summary(swept: Sweep, jobs: int, stream: IO[str]) -> str:
     """What a sweep comes to, for people."""
+    from harness.sweep.replay import again_lines
     from harness.sweep.table import figures_table, law_lines, time_line, worst_table
     from harness.terminal import table_text
 
@@ -177,7 +191,8 @@ def _summary(swept: Sweep, jobs: int, stream: IO[str]) -> str:
     parts = [f"{plan.subject.name} {plan.dtype} {plan.device}{mark}\n"]
     if swept.quantities:
         parts += [table_text(table(swept), stream) for table in (figures_table, worst_table)]
-    tail = [*law_lines(swept), *(f"FAILED: {failure}" for failure in swept.failures)]
+    tail = [*law_lines(swept), *again_lines(swept)]
+    tail += [f"FAILED: {failure}" for failure in swept.failures]
     if swept.outcome.stopped is not None:
         line = (
             f"stopped: {swept.outcome.stopped}; {swept.points:,} of {plan.points:,} points are done"

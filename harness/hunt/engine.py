@@ -106,7 +106,7 @@ def run_hunt(plan: Plan, *, store: Store | None = None, watch: Watch | None = No
     KeyboardInterrupt and a store that refuses end the hunt with what was found; a second interrupt
     is raised. A subject that does not return when the time is over is interrupted, in the main
     thread. Raises CannotVerify for a subject that cannot be called as its kind is, or not once in
-    the whole time.
+    the whole time, and for a store that refuses before the first call.
     """
     watch = watch or Silent()
     budget = Budget(plan.seconds, plan.evaluations)
@@ -124,6 +124,8 @@ def run_hunt(plan: Plan, *, store: Store | None = None, watch: Watch | None = No
         except KeyboardInterrupt:
             stopped = "interrupted"
         except StoreError as error:
+            if searches.evaluator is None:
+                raise CannotVerify(str(error)) from None
             stopped = str(error)
         if searches.evaluator is None:
             if stopped is not None:

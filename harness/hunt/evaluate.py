@@ -25,6 +25,7 @@ from harness.hunt import scores
 from harness.hunt.plan import Plan
 from harness.hunt.scores import Objective
 from harness.subjects import Kind
+from harness.subjects.output_only import works_on_floats
 from harness.sweep.apply import Arguments, Subject, SubjectFailed, carried, one_line, probe
 from harness.sweep.oracle import LONGEST, oracle
 from harness.tensors import torch_dtype
@@ -106,6 +107,7 @@ class Evaluator:
         #: The most numbers that one evaluation may take.
         self.most = self._most_at_once()
 
+    @np.errstate(all="ignore")
     def __call__(self, bits: Bits) -> Evaluated:
         """Judge the numbers with these bit patterns, at most `most`."""
         failures: list[Failure] = []
@@ -251,7 +253,7 @@ class Evaluator:
             raise reason
         if self._works_on_tensors():
             return Form.OUTPUT_ONLY
-        if not self._works_on_floats():
+        if not works_on_floats(self._function):
             raise reason
         if self._plan.dtype != "float64" or self._plan.device != "cpu":
             raise CannotVerify(
@@ -270,9 +272,3 @@ class Evaluator:
         except (Exception, SystemExit):
             return False
         return True
-
-    def _works_on_floats(self) -> bool:
-        try:
-            return isinstance(self._function(0.25), float)
-        except (Exception, SystemExit):
-            return False

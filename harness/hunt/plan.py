@@ -5,20 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
-from harness.case import format_of
-from harness.errors import CannotVerify, UsageError
+from harness.errors import UsageError
 from harness.grade import Grade
 from harness.subjects import Kind, Subject
 from harness.sweep.plan import Plan as SweepPlan
+from harness.target import Target, require_target
 from harness.verifier import Plan as VerifyPlan
 from reference.bounds import default_arithmetic
-from reference.formats import Format
 
 DEFAULT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Target):
     """A hunt. It ends after `seconds` or `evaluations` (inputs judged), whichever comes first;
     None is no limit, but not for both.
 
@@ -36,16 +35,6 @@ class Plan:
     cold: bool = False
     activation_ulps: float | None = None
     locator: str | None = None
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of the subject."""
-        return self.subject.kind
-
-    @property
-    def format(self) -> Format:
-        """The format of the dtype."""
-        return format_of(self.dtype)
 
     @property
     def sweep(self) -> SweepPlan:
@@ -88,18 +77,11 @@ def make_plan(
     Raises UsageError for an unknown dtype, a budget that is none, a negative seed and a negative
     tolerance; CannotVerify for a dtype or device that the subject does not support.
     """
+    format = require_target(subject, dtype, device)
     try:
-        format = format_of(dtype)
         default_arithmetic(format, activation_ulps=activation_ulps)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    for name, supported in (("dtype", subject.dtypes), ("device", subject.devices)):
-        wanted = dtype if name == "dtype" else device
-        if supported is not None and wanted not in supported:
-            raise CannotVerify(
-                f"{subject.name} does not support {wanted}; expected one of "
-                f"{', '.join(supported)}; choose with --{name}"
-            )
     if seconds is None and evaluations is None:
         raise UsageError("a hunt without a budget; expected seconds or evaluations; give one")
     if seconds is not None and not (isfinite(seconds) and seconds > 0):

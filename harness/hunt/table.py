@@ -3,44 +3,44 @@
 from __future__ import annotations
 
 import re
-import shlex
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.console import JustifyMethod
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from harness.failure import explain_command
 from harness.grade import Grade
 from harness.hexfloat import hex_text
 from harness.hunt.budget import Budget
 from harness.hunt.engine import Hunt, Silent, Watch
-from harness.hunt.evaluate import Form
 from harness.hunt.finds import Find
 from harness.hunt.judge import MISMATCH, RAISED
+from harness.progress import Bar, Lines, on_terminal
 from harness.terminal import short
 
 _REDRAWN_EVERY: Final = 0.2
+_COLUMNS: Final[tuple[tuple[str, JustifyMethod], ...]] = (
+    ("worst of", "left"),
+    ("figure", "left"),
+    ("value", "right"),
+    ("grade", "left"),
+    ("smallest case that keeps it", "left"),
+    ("found by", "left"),
+    ("after", "right"),
+)
 
 
 def finds_table(hunt: Hunt) -> Table:
     """One row for each find: the largest figure, where it is, and what was found by. Errors are in
     ulps of the exact value or of the textbook bound, scaled errors in units of u |g|."""
     table = Table(show_edge=False, pad_edge=False)
-    for head, justify in (
-        ("worst of", "left"),
-        ("figure", "left"),
-        ("value", "right"),
-        ("grade", "left"),
-        ("smallest case that keeps it", "left"),
-        ("found by", "left"),
-        ("after", "right"),
-    ):
-        table.add_column(head, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for head, justify in _COLUMNS:
+        table.add_column(head, justify=justify, no_wrap=True)
     for find in hunt.finds:
         sized = find.objective.figure not in (MISMATCH, RAISED)
         table.add_row(
@@ -57,19 +57,15 @@ def finds_table(hunt: Hunt) -> Table:
 
 def case_lines(hunt: Hunt) -> list[str]:
     """How to see finds again, one command a line: those that are numbers or wrong."""
-    if hunt.form is not Form.SWEPT or hunt.plan.locator is None:
+    plan = hunt.plan
+    if plan.locator is None:
         return []
-    lines = []
     finds = [find for find in hunt.finds if find.point or find.grade is Grade.WRONG]
-    for case in dict.fromkeys(find.case for find in finds):
-        words = ["neuron-harness", "explain", hunt.plan.locator, case.to_json()]
-        words += ["--as", str(hunt.plan.kind)]
-        if hunt.plan.device != "cpu":
-            words += ["--device", hunt.plan.device]
-        if hunt.plan.activation_ulps is not None:
-            words += ["--activation-ulps", repr(hunt.plan.activation_ulps)]
-        lines.append(f"again: {shlex.join(words)}")
-    return lines
+    return [
+        "again: "
+        + explain_command(plan.locator, case, str(plan.kind), plan.device, plan.activation_ulps)
+        for case in dict.fromkeys(find.case for find in finds)
+    ]
 
 
 def tail_line(hunt: Hunt) -> str:
@@ -94,11 +90,12 @@ def _brief(text: str) -> str:
     return re.sub(r"\.?0+(?=p)", "", text)
 
 
-class _Bar:
-    def __init__(self, bar: Progress) -> None:
-        self._bar = bar
-        self._task = bar.add_task("", total=1.0, found="")
-        self._drawn = 0.0
+class _Lines(Lines, Silent):
+    """Nothing but notices."""
+
+
+class _Bar(Bar):
+    _drawn = 0.0
 
     def progress(self, budget: Budget, finds: Mapping[str, float]) -> None:
         now = time.monotonic()
@@ -106,30 +103,18 @@ class _Bar:
             return
         self._drawn = now
         largest = [f"{name} {short(value)}" for name, value in finds.items() if value]
-        self._bar.update(
+        self._progress.update(
             self._task,
+            total=1.0,
             completed=budget.fraction,
             found=f"{budget.evaluations:,} inputs; {', '.join(largest[:3])}",
         )
-
-    def notice(self, text: str) -> None:
-        self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
-class _Lines(Silent):
-    def notice(self, text: str) -> None:
-        print(text, file=sys.stderr)
 
 
 @contextmanager
 def watching() -> Iterator[Watch]:
     """Progress and the largest figures on stderr, if that is a terminal; elsewhere only notices."""
-    if not sys.stderr.isatty():
-        yield _Lines()
-        return
-    columns = (BarColumn(20), TaskProgressColumn(), TimeElapsedColumn())
     found = TextColumn("{task.fields[found]}", markup=False)
-    with Progress(
-        TextColumn("hunt"), *columns, found, console=Console(stderr=True), transient=True
-    ) as bar:
-        yield _Bar(bar)
+    columns = (BarColumn(20), TaskProgressColumn(), TimeElapsedColumn(), found)
+    with on_terminal("hunt", *columns) as progress:
+        yield _Lines() if progress is None else _Bar(progress)

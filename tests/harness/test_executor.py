@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from harness.executor import ExecutorError, cluster, local
+from harness.executor import ExecutorError, WorkerCrashed, cluster, local, processes
 
 ROOT = Path(__file__).parents[2]
 #: What workers run: a module of its own, because they import it by name.
@@ -39,6 +39,21 @@ def die_once(item):
 
 def die(item):
     os.kill(os.getpid(), signal.SIGKILL)
+
+def leave_at_5(item):
+    if item == 5:
+        time.sleep(0.5)
+        os._exit(3)
+    return item
+
+def sleep(item):
+    time.sleep(60)
+
+def needs(item):
+    import a_module_that_nobody_has
+
+def speak(item):
+    print(item, flush=True)
 
 def report(item):
     print(os.getpid(), flush=True)
@@ -108,10 +123,44 @@ def test_work_that_kills_every_worker_is_given_up(work: ModuleType) -> None:
     """After three losses in a row, in one line."""
     with (
         local(2) as executor,
-        pytest.raises(ExecutorError, match="died 3 times in a row") as caught,
+        pytest.raises(
+            ExecutorError, match=r"^1 lost 3 processes one after another, the last by SIGK"
+        ) as caught,
     ):
         list(executor.run(work.die, [1]))
     assert "\n" not in str(caught.value)
+    assert not isinstance(caught.value, WorkerCrashed)
+
+
+@pytest.mark.parametrize("jobs", [1, 2], ids=["one process", "two processes"])
+def test_an_item_that_ends_its_process_is_named(work: ModuleType, jobs: int) -> None:
+    """The one that did, not one that ran beside it; the others have their results."""
+    found: list[tuple[int, int]] = []
+    with processes(jobs) as executor, pytest.raises(WorkerCrashed) as caught:
+        for result in executor.run(work.leave_at_5, range(8)):
+            found.append(result)
+    assert "5 ended its process, with exit status 3; expected a return or an exception" == str(
+        caught.value
+    )
+    assert [(item, item) for item in range(5)] == sorted(found)[:5]
+
+
+def test_patience_ends(work: ModuleType) -> None:
+    """With the item that was waited for."""
+    with processes(1) as executor:
+        assert [(1, 1)] == list(executor.run(work.square, [1], patience=60))
+        with pytest.raises(TimeoutError, match=r"^7 took over"):
+            list(executor.run(work.sleep, [7], patience=0.5))
+
+
+def test_workers_print_to_standard_error(
+    work: ModuleType, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Standard output is their parent's, who may write JSON to it."""
+    with processes(1) as executor:
+        list(executor.run(work.speak, ["a word"]))
+    out, err = capfd.readouterr()
+    assert ("", "a word\n") == (out, err)
 
 
 def test_workers_leave_when_their_parent_is_killed(tmp_path: Path) -> None:
@@ -130,19 +179,19 @@ def test_workers_leave_when_their_parent_is_killed(tmp_path: Path) -> None:
     script.write_text(code)
     parent = subprocess.Popen(
         [sys.executable, str(script)],
-        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
-    assert parent.stdout is not None
-    workers = [int(parent.stdout.readline()) for _ in range(2)]
+    assert parent.stderr is not None
+    workers = [int(parent.stderr.readline()) for _ in range(2)]
     parent.kill()
     parent.wait()
     deadline = time.monotonic() + 20
     while any(map(alive, workers)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert [False, False] == [alive(worker) for worker in workers]
-    parent.stdout.close()
+    parent.stderr.close()
 
 
 def alive(process: int) -> bool:
@@ -188,6 +237,49 @@ def test_cluster_without_a_scheduler_is_one_line(monkeypatch: pytest.MonkeyPatch
         cluster("tcp://127.0.0.1:9"),
     ):
         pass
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_cluster_without_workers_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Instead of waiting for ever."""
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    monkeypatch.setattr("harness.executor._CONNECT_SECONDS", 1)
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as found:
+        address = found.scheduler_address
+        with (
+            pytest.raises(ExecutorError, match=f"at '{address}' has no workers.*dask worker"),
+            cluster(address),
+        ):
+            pass
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_cluster_workers_that_lack_a_module_are_one_line(work: ModuleType, scheduler: Any) -> None:
+    """What they cannot import, and where to install it."""
+    with (
+        pytest.raises(ExecutorError, match=r"cannot import what it needs \(No module named 'a_mo"),
+        cluster(scheduler.scheduler_address) as executor,
+    ):
+        scheduler_path(scheduler, work)
+        list(executor.run(work.needs, [1]))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_cluster_gives_up_what_kills_its_workers(work: ModuleType) -> None:
+    """While what was completed is there."""
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    found: list[tuple[int, int]] = []
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=None, processes=True
+        ) as own,
+        cluster(own.scheduler_address) as executor,
+    ):
+        scheduler_path(own, work)
+        with pytest.raises(ExecutorError, match="a block has lost several workers of the cluster"):
+            for result in executor.run(work.leave_at_5, [1, 5]):
+                found.append(result)
+    assert [(1, 1)] == found
 
 
 def test_cluster_without_dask_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

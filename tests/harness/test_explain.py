@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,38 @@ class TestExplanation:
             for ulps in (None, 25.0)
         )
         assert lenient == pytest.approx(usual / 10, rel=0.01)
+
+    def test_a_function_of_python_floats(self) -> None:
+        """Its output, as the function gives it, and nothing of a gradient that it does not have."""
+        case = Case("float64", (0.3,), (1.0,), 0.0, 1.0)
+        text = explain_case("math:tanh", case, kind="activation")
+        assert "its output alone, called on a Python float; for a gradient, it raised" in text
+        (place, cells), *others = rows(text).items()
+        assert ("output", hex_text(math.tanh(0.3)), []) == (place, cells[0], others)
+        mpmath.mp.prec = 200
+        error = (mpmath.mpf(math.tanh(0.3)) - mpmath.tanh(mpmath.mpf(0.3))) * 2**54
+        assert float(cells[3]) == pytest.approx(float(error), abs=1e-3)
+
+    def test_a_function_of_tensors_without_a_gradient(self) -> None:
+        """Likewise, also where it takes vectors only."""
+
+        def detached(x: torch.Tensor) -> torch.Tensor:
+            if x.dim() != 1:
+                raise ValueError("not a vector")
+            return torch.tanh(x.detach())
+
+        text = explain_case(detached, CASE, kind="activation")
+        assert "its output alone, called on a tensor, without a gradient; for a" in text
+        expected = hex_text(torch.tanh(torch.tensor(0.5)).item())
+        assert {"output": expected} == {place: cells[0] for place, cells in rows(text).items()}
+
+    def test_what_raises_without_a_gradient_too(self) -> None:
+        """Is said to have raised, whatever it works on elsewhere."""
+        case = Case("float64", (900.0,), (1.0,), 0.0, 1.0)
+        text = explain_case(lambda x: math.exp(x), case, kind="activation")
+        assert text.splitlines()[-1] == "raised OverflowError: math range error"
+        with pytest.raises(CannotVerify, match="works on Python floats, which are float64 on the"):
+            explain_case("math:tanh", CASE, kind="activation")
 
     def test_arguments_are_taken_as_verify_takes_them(self) -> None:
         """A name, a Subject, a callable with its kind; a case or its JSON."""

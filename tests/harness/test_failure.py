@@ -44,8 +44,8 @@ def verdict_on(subject: Any, **options: Any) -> Verdict:
 
 
 def line(text: str, head: str) -> str:
-    """What follows `head` on the one line that starts with it."""
-    (found,) = (each for each in text.splitlines() if each.split()[:1] == [head])
+    """What follows `head` on the first line that starts with it: that of the grade, before laws."""
+    found = next(each for each in text.splitlines() if each.split()[:1] == [head])
     return found.split(maxsplit=1)[1]
 
 
@@ -76,6 +76,18 @@ class TestFigures:
         assert report.ulps == pytest.approx(float((computed - tanh) * 2**24), rel=1e-6)
         assert report.bound_ulps == pytest.approx(2.5)
         assert ("output", Grade.WRONG) == (report.place, report.grade)
+
+    def test_what_is_not_judged_is_called_unjudged(self) -> None:
+        """Not correct, which nobody has found it to be."""
+        value = 2.0**100
+        exact = neuron([value, value], [value, -value], 0.0, 1.0, format=BINARY32)
+        arithmetic = default_arithmetic(BINARY32)
+        values = {"output": [0.5], "bias_gradient": [0.5]}
+        vectors = {"input_gradient": [0.5] * 2, "weight_gradient": [0.5] * 2}
+        judgement = judge_neuron(exact, {**values, **vectors}, arithmetic)
+        (element,) = judgement.quantities["output"]
+        unjudged = element._replace(grade=None)
+        assert "unjudged" == element_report("output", 0, unjudged, BINARY32).grade
 
     def test_errors_are_signed(self) -> None:
         """Below the exact value is negative."""

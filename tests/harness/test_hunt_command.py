@@ -43,6 +43,39 @@ def test_a_wrong_find_is_exit_1(tmp_path: Path) -> None:
     assert "wrong" in explained.out
 
 
+@pytest.mark.parametrize(
+    "subject",
+    ["math:tanh", f"{PLANTED}:without_gradient", f"{PLANTED}:by_exponentials", "torch-tanh"],
+)
+def test_what_is_printed_as_again_shows_the_find_again(tmp_path: Path, subject: str) -> None:
+    """Pasted as it stands, for subjects without a gradient too: the error that the table has, or
+    the exception."""
+    outcome = invoke(
+        *("hunt", subject, "--as", "activation", "--evaluations", "9000", "--seed", "3"),
+        *("--store", str(tmp_path / "s.sqlite")),
+    )
+    commands = [line for line in outcome.out.splitlines() if line.startswith("again: ")]
+    assert commands
+    shown = []
+    for command in commands:
+        program, *arguments = shlex.split(command.removeprefix("again: "))
+        assert "neuron-harness" == program
+        explained = invoke(*arguments)
+        assert (0, "") == (explained.status, explained.err)
+        shown.append(explained.out)
+    (value,) = re.findall(r"^output +│ ulps +│ +([\d.]+)", outcome.out, re.M)
+    errors = [
+        abs(float(row.split()[4]))
+        for text in shown
+        for row in text.splitlines()
+        if row.startswith("output") and row.split()[4] != "-"
+    ]
+    # The smallest case keeps 99 % of the error.
+    assert any(0.99 * float(value) - 0.001 <= error <= float(value) for error in errors)
+    if "by_exponentials" in subject:
+        assert any("raised OverflowError" in text for text in shown)
+
+
 def test_a_call_that_does_not_return_is_told(tmp_path: Path) -> None:
     """Exit 3 where nothing else was tried, with the reason."""
     outcome = invoke(

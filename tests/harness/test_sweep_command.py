@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from harness.store import Store
+from tests.harness.command import spawn
 
 ROOT = Path(__file__).parents[2]
 #: Eight whole blocks and one number: long enough to stop in the middle of.
@@ -125,6 +127,75 @@ def test_a_subject_that_fails_a_requirement_exits_with_1(tmp_path: Path) -> None
     )
     assert 1 == status
     assert "FAILED: gradient: 1506 misrounded and 1338 unfaithful in 65536" in out.decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "quantity", "count"),
+    [
+        (["textbook", "--dtype", "bfloat16"], "bias_gradient", 1),
+        (["mine.py:SUBJECT", "--dtype", "float16", "--from", "0.5", "--to", "1"], "gradient[0]", 1),
+        (["mine.py:bad", "--as", "activation", "--dtype", "float16"], "output", 3),
+    ],
+    ids=["a neuron", "a tanh-gradient with a name of its own", "NaN, and |y| > 1"],
+)
+def test_what_is_printed_as_again_shows_the_worst_input_again(
+    tmp_path: Path, arguments: list[str], quantity: str, count: int
+) -> None:
+    """Pasted as it stands: the error that the table has."""
+    (tmp_path / "mine.py").write_text(
+        "import torch\nfrom harness.subjects import Kind, Subject\n"
+        "SUBJECT = Subject('own', Kind.TANH_GRADIENT, lambda y, dy: dy * (1 - y * y) * 1.5)\n"
+        "def bad(x):\n    y = torch.tanh(x) * torch.where(x == 3, 1.25, 1.0)\n"
+        "    return torch.where(x == 2, float('nan'), y).to(x.dtype)\n"
+    )
+    _, out, _ = finished(*arguments, cwd=tmp_path)
+    commands = [line for line in out.decode().splitlines() if line.startswith("again: ")]
+    assert count == len(commands)
+    shown = ""
+    for command in commands:
+        program, *words = shlex.split(command.removeprefix("again: "))
+        assert "neuron-harness" == program
+        explained = spawn(*words, cwd=tmp_path)
+        assert (0, "") == (explained.status, explained.err)
+        shown += explained.out
+    name = {"bias_gradient": "gradient", "gradient[0]": "gradient"}.get(quantity, quantity)
+    (value,) = re.findall(rf"^{name} +│ all +│ +\d+ │ +([\d.e+]+)", out.decode(), re.MULTILINE)
+    errors = [
+        abs(float(row.split()[4]))
+        for row in shown.splitlines()
+        if row.startswith(f"{quantity} ") and row.split()[4] != "-"
+    ]
+    assert float(value) == pytest.approx(max(errors), rel=1e-3, abs=1e-3)
+    if count == 3:
+        assert [True] == [row.split()[1] == "nan" for row in shown.splitlines() if "  nan" in row]
+
+
+def test_a_subject_that_ends_the_process_is_one_line(tmp_path: Path) -> None:
+    """At once: exit status 3; half-way: 1. Standard output is clean JSON all the same."""
+    (tmp_path / "mine.py").write_text(
+        "import os, torch\ndef leaves(x):\n    os._exit(0)\n"
+        "def leaves_at_3(x):\n    print('called')\n    if (x == 3).any():\n"
+        "        os._exit(0)\n    return torch.tanh(x)\n"
+    )
+    options = ("--as", "activation", "--dtype", "float16", "--json", "-")
+    status, out, err = finished("mine.py:leaves", *options, cwd=tmp_path)
+    assert (3, b"") == (status, out)
+    assert 1 == err.count("\n")
+    assert "cannot be swept in float16: the first call ended its process, with exit st" in err
+    status, out, err = finished("mine.py:leaves_at_3", *options, cwd=tmp_path)
+    assert (1, False) == (status, only(out)["complete"])
+    assert "called" in err
+    assert "FAILED: mine.py:leaves_at_3 from 0x0.0p+0 to nan ended its process, with" in err
+
+
+def test_two_sweeps_share_a_store(uninterrupted: bytes, tmp_path: Path) -> None:
+    """At the same time, of the same plan: neither is disturbed."""
+    arguments = (*RANGE, "--store", str(tmp_path / "s.sqlite"), "--json", "-")
+    both = [command(*arguments, cwd=tmp_path) for _ in range(2)]
+    outcomes = [process.communicate(timeout=300) for process in both]
+    assert [(0, uninterrupted)] * 2 == [
+        (process.returncode, out) for process, (out, _) in zip(both, outcomes, strict=True)
+    ]
 
 
 def test_a_subject_that_raises_half_way_is_placed_and_counted(tmp_path: Path) -> None:

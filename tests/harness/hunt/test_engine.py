@@ -22,7 +22,7 @@ from harness.hunt.memory import remembered
 from harness.hunt.plan import Plan, make_plan
 from harness.hunt.record import exit_status, failures, to_json
 from harness.hunt.scores import Objective
-from harness.store import Store
+from harness.store import Store, StoreError
 from harness.subjects import Kind, Subject, load
 from tests.harness.hunt import neurons, planted
 
@@ -231,6 +231,17 @@ def test_a_neuron_that_cannot_be_batched_is_called_one_by_one() -> None:
     assert "cannot be batched with torch.func.vmap" in notices[0]
     assert find_of(hunt, OUTPUT).value > 0.5
     assert 0 == exit_status(hunt)
+
+
+def test_a_store_that_refuses_at_the_start_is_told() -> None:
+    """In its own words: nobody has interrupted anything."""
+
+    class Refusing:
+        def latest(self, *_: object) -> None:
+            raise StoreError("the disk is full")
+
+    with pytest.raises(CannotVerify, match=r"^the disk is full$"):
+        run_hunt(activation(torch.tanh, evaluations=10), store=Refusing())  # type: ignore[arg-type]
 
 
 def test_what_raises_is_a_failure() -> None:
