@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from reference.dyadic import ZERO, Dyadic
 from reference.elementary import Enclosure, tanh_sech2
@@ -20,6 +20,15 @@ from reference.formats import Format
 
 #: The first precision of Ziv's loop: 43 bits beyond binary64's, so one value in 2^42 goes further.
 FIRST_BITS = 96
+
+
+class Enclosed(Protocol):
+    """A real that no rational equals, enclosed as tightly as asked."""
+
+    def enclosure(self, bits: int) -> Enclosure:
+        """An interval of relative width at most 2^-bits whose end points are not the value, and
+        have the same exponent. Either end may be 0 where the value is beyond any format's range."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +62,7 @@ class Real(NamedTuple):
     """
 
     factor: Exact
-    curve: Curve | None = None
+    curve: Enclosed | None = None
 
     @property
     def special(self) -> float | None:
