@@ -39,6 +39,7 @@ def verify(
     examples: int = DEFAULT_EXAMPLES,
     seed: int | None = None,
     activation_ulps: float | None = None,
+    strict_laws: bool = False,
 ) -> Verification:
     """Verify one subject: a name as the command line takes it, a `Subject`, or the callable itself.
 
@@ -46,8 +47,9 @@ def verify(
     all that it supports, `devices` to the CPU and to CUDA where there is one; `require` to the
     grade a built-in subject states and to "textbook" for any other. `examples` is the number of
     cases for each dtype and device; every regime gets at least one. `activation_ulps` is the error
-    allowed to the subject's tanh. The same `seed` draws the same cases; None takes a fresh one,
-    which the environment of the result holds.
+    allowed to the subject's tanh. With `strict_laws` a breach of an observed law fails as well. The
+    same `seed` draws the same cases; None takes a fresh one, which the environment of the result
+    holds.
 
     Raises UsageError for an argument outside its range and SubjectError for an unknown subject
     (both are ValueErrors), CannotVerify for a device that is not there.
@@ -60,6 +62,7 @@ def verify(
         examples=examples,
         seed=fresh_seed() if seed is None else seed,
         activation_ulps=activation_ulps,
+        strict_laws=strict_laws,
     )
     return run_plans(plans)
 
@@ -91,6 +94,7 @@ def make_plans(
     examples: int,
     seed: int,
     activation_ulps: float | None,
+    strict_laws: bool = False,
 ) -> list[Plan]:
     """One plan for each subject (with its name), dtype and device. Raises as `verify` does."""
     if not _is_whole(examples) or examples < 1:
@@ -127,6 +131,7 @@ def make_plans(
                         activation_ulps=activation_ulps,
                         flush_to_zero=flush,
                         locator=name,
+                        strict_laws=strict_laws,
                     )
                 )
     if not plans:

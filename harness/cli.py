@@ -17,6 +17,7 @@ from harness._version import __version__
 from harness.errors import CannotVerify, UsageError
 from harness.grade import Grade
 from harness.hunt_command import hunt
+from harness.selftest_command import selftest
 from harness.sweep_command import sweep
 
 if TYPE_CHECKING:
@@ -90,6 +91,11 @@ _kind = click.option(
     "--examples", type=int, default=1000, show_default=True, help="Cases per dtype and device."
 )
 @click.option("--seed", type=int, help="Draw the same cases as a run with this seed.")
+@click.option(
+    "--strict-laws",
+    is_flag=True,
+    help="Fail on a breach of an observed law, which is otherwise reported.",
+)
 @click.option("--json", "json_file", metavar="FILE|-", help="Write the verdicts as JSON.")
 @click.option("--junitxml", "junit_file", metavar="FILE", help="Write the verdicts as JUnit XML.")
 def verify(
@@ -101,6 +107,7 @@ def verify(
     activation_ulps: float | None,
     examples: int,
     seed: int | None,
+    strict_laws: bool,
     json_file: str | None,
     junit_file: str | None,
 ) -> int:
@@ -131,6 +138,7 @@ def verify(
             examples=examples,
             seed=fresh_seed() if seed is None else seed,
             activation_ulps=activation_ulps,
+            strict_laws=strict_laws,
         )
         with progress(sum(plan.cases for plan in plans)) as bar:
             verification = run_plans(
@@ -156,14 +164,17 @@ def verify(
 def _summary(verification: Verification, stream: IO[str]) -> tuple[str, IO[str]]:
     """What a verification comes to, for people, and the stream it is meant for."""
     from harness.failure import describe
-    from harness.table import verdict_table
+    from harness.observed import describe_observed
+    from harness.table import law_table, verdict_table
     from harness.terminal import table_text
 
     failed = [verdict for verdict in verification.verdicts if not verdict.passed]
     environment = verification.environment
     parts = [
         table_text(verdict_table(verification), stream),
+        table_text(law_table(verification), stream, fold=True),
         # Not through rich: a case or a command must not be folded.
+        *(f"{text}\n" for text in [describe_observed(verification.verdicts)] if text),
         *(f"{describe(verdict)}\n" for verdict in failed),
     ]
     if environment["flush_to_zero"]:
@@ -202,11 +213,23 @@ def explain(
 
 cli.add_command(hunt)
 cli.add_command(sweep)
+cli.add_command(selftest)
 
 
 def main(arguments: Sequence[str] | None = None, prog_name: str = PROGRAM) -> None:
     """Run the command line and exit with its status. Errors a user can cause are one line."""
-    sys.exit(run(arguments, prog_name))
+    from harness.supervise import supervised
+
+    sys.exit(supervised(lambda: run(arguments, prog_name), _lost))
+
+
+def _lost(how: str) -> int:
+    return _fail(
+        f"the process that runs the subject ended {how} before it was done, so nothing was "
+        "verified; expected the subject to return or raise; look for an exit, a crash, or too "
+        "little memory",
+        _NOTHING,
+    )
 
 
 def run(arguments: Sequence[str] | None = None, prog_name: str = PROGRAM) -> int:

@@ -1,37 +1,34 @@
-"""One call of a subject on one case: what it returned, as floats, and which call laws it broke.
+"""One call of a subject on one case: what it returned, as floats, and which laws it broke.
 
-The laws checked here are those that any single call can show:
-
-| law                | holds when                                                                |
-|--------------------|---------------------------------------------------------------------------|
-| structure          | the results are tensors of the right number, shape, dtype and device      |
-| inputs-untouched   | the arguments hold the same bits after the call                           |
-| results-own-memory | no result shares memory with an argument, or with those of the next call  |
-| repeatable         | the same call a second time gives the same bits                           |
-| global-state       | default dtype, grad mode, threads, RNG and flush-to-zero are as found     |
+The laws are those of `harness.laws.of_a_call`, which any single call can show.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import torch
 
 from harness.case import Case
 from harness.contract import NEURON_QUANTITIES, TANH_GRADIENT_QUANTITIES
 from harness.flush import flushing
+from harness.laws import LAWS, CallFailed, Values
+from harness.laws.of_a_call import (
+    GLOBAL_STATE,
+    INPUTS_UNTOUCHED,
+    REPEATABLE,
+    RESULTS_OWN_MEMORY,
+    STRUCTURE,
+)
 from harness.subjects import Kind, Subject, neuron_of
 from harness.tensors import arguments, same_bits, tanh_gradient_arguments, torch_dtype
+from harness.torch_state import TorchState
 
-CALL_LAWS = (
-    "structure",
-    "inputs-untouched",
-    "results-own-memory",
-    "repeatable",
-    "global-state",
-)
+#: The names of the laws that an evaluation reports.
+CALL_LAWS: Final = tuple(law.name for law in LAWS if not any(law.checks.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,45 +54,48 @@ class Evaluator:
         self._device_type = torch.device(device).type
         self._flush = self._flushed_after = flush_to_zero
         self._arguments = _ARGUMENT_NAMES[subject.kind]
+        self._activation = subject.function
         if subject.kind is Kind.TANH_GRADIENT:
             self._function: Callable[..., Any] = subject.function
+            self._build: _Build = tanh_gradient_arguments
             self.quantities: tuple[str, ...] = TANH_GRADIENT_QUANTITIES
         else:
             self._function = neuron_of(subject)
+            self._build = arguments
             self.quantities = NEURON_QUANTITIES
 
     def __call__(self, case: Case) -> Evaluation:
         """Evaluate `case`. Whatever the subject raises (KeyboardInterrupt excepted) is recorded."""
-        build = tanh_gradient_arguments if self._kind is Kind.TANH_GRADIENT else arguments
-        tensors: tuple[torch.Tensor, ...] = build(case, self._device)
+        build = self._build
+        tensors = build(case, self._device)
         before = [tensor.detach().clone() for tensor in tensors]
-        state = _GlobalState.now(self._flush)
+        state = TorchState.now(self._flush)
         breaches: dict[str, str] = {}
         try:
-            first = self._call(tensors)
+            first = self._call(self._function, tensors)
             touched = [
                 name
                 for name, tensor, copy in zip(self._arguments, tensors, before, strict=True)
                 if not _untouched(tensor, copy)
             ]
-            second = self._call(build(case, self._device) if touched else tensors)
+            second = self._call(self._function, build(case, self._device) if touched else tensors)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             return Evaluation(None, {}, raised=_one_line(error))
         finally:
-            after = _GlobalState.now(self._flushed_after)
+            after = TorchState.now(self._flushed_after)
             if after != state:
                 state.restore()
         changed = state.difference(after)
         if changed:
-            breaches["global-state"] = changed
+            breaches[GLOBAL_STATE.name] = changed
         if touched:
-            breaches["inputs-untouched"] = f"{', '.join(touched)} changed in place"
+            breaches[INPUTS_UNTOUCHED.name] = f"{', '.join(touched)} changed in place"
         results, again = _sequence(first), _sequence(second)
         fault = self._structure_fault(case, results)
         if fault:
-            return Evaluation(None, {"structure": fault, **breaches})
+            return Evaluation(None, {STRUCTURE.name: fault, **breaches})
         different = _first_difference(self.quantities, results, again)
         owners = dict(zip(self._arguments, tensors, strict=True))
         if not different:
@@ -104,18 +104,72 @@ class Evaluator:
             owners = {f"the {name} of the next call": tensor for name, tensor in calls} | owners
         shared = _shared_memory(self.quantities, results, owners)
         if shared:
-            breaches["results-own-memory"] = shared
+            breaches[RESULTS_OWN_MEMORY.name] = shared
         if different:
-            breaches["repeatable"] = different
+            breaches[REPEATABLE.name] = different
         return Evaluation(dict(zip(self.quantities, map(_floats, results), strict=True)), breaches)
 
-    def _call(self, tensors: tuple[torch.Tensor, ...]) -> Any:
+    def values(self, case: Case) -> Values:
+        """What one call gives, and nothing else: for laws, which compare it with another.
+
+        Raises CallFailed if the subject raises, or does not return what it should.
+        """
+        try:
+            results = _sequence(self._once(self._function, self._build(case, self._device)))
+            fault = self._structure_fault(case, results)
+        except CallFailed as failure:
+            fault = str(failure)
+        if fault:
+            raise CallFailed(f"{fault}, called on {case.to_json()}")
+        return dict(zip(self.quantities, map(_floats, results), strict=True))
+
+    def elementwise(self, case: Case) -> Values:
+        """`output` and `bias_gradient` of an activation, each of shape (n,), on the vector
+        `case.inputs` with the case's layout and upstream gradient. Raises as `values` does."""
+        x, g = tanh_gradient_arguments(case, self._device)
+        results = self._once(self._differentiated, (x, g))
+        return dict(zip(("output", "bias_gradient"), map(_floats, results), strict=True))
+
+    def _differentiated(self, x: torch.Tensor, g: torch.Tensor) -> Sequence[torch.Tensor]:
+        with torch.inference_mode(False), torch.enable_grad():
+            leaf = x.detach().requires_grad_()
+            output = self._activation(leaf)
+            if not isinstance(output, torch.Tensor) or _form(output) != _form(x):
+                raise TypeError("the result for a vector is no tensor of its form")
+            (gradient,) = torch.autograd.grad(output, leaf, g.detach())
+        return output.detach(), gradient
+
+    def refuses(self, tensors: Sequence[torch.Tensor]) -> bool:
+        """Whether the subject raises when it is called with these tensors."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._once(self._function, tensors)
+        except CallFailed:
+            return True
+        return False
+
+    def _once(self, function: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> Any:
+        """The answer to one call, after which global state is put back. Raises CallFailed for
+        whatever the subject raises (KeyboardInterrupt excepted)."""
+        state = TorchState.now(self._flush)
+        try:
+            return self._call(function, tensors)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise CallFailed(f"raised {_one_line(error)}") from None
+        finally:
+            if TorchState.now(self._flushed_after) != state:
+                state.restore()
+
+    def _call(self, function: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> Any:
         """The subject's answer. It runs in the flush mode that the process was found in; what mode
         it leaves is noted, and subnormals are kept again afterwards."""
         if self._flush:
             torch.set_flush_denormal(True)
         try:
-            return self._function(*tensors)
+            return function(*tensors)
         finally:
             self._flushed_after = bool(flushing())
             if self._flushed_after:
@@ -145,54 +199,13 @@ class Evaluator:
         return None
 
 
+_Build = Callable[[Case, str], tuple[torch.Tensor, ...]]
 _SCALARS = frozenset({"output", "bias_gradient"})
 _ARGUMENT_NAMES = {
     Kind.NEURON: ("inputs", "weights", "bias", "upstream_gradient"),
     Kind.ACTIVATION: ("inputs", "weights", "bias", "upstream_gradient"),
     Kind.TANH_GRADIENT: ("output", "upstream_gradient"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class _GlobalState:
-    """The global torch state that a subject must leave as it found it."""
-
-    default_dtype: torch.dtype
-    grad_enabled: bool
-    threads: int
-    rng: bytes
-    flush: bool
-
-    @staticmethod
-    def now(flush: bool) -> _GlobalState:
-        """The state, with the flush mode that the subject was to find, or that it left."""
-        return _GlobalState(
-            torch.get_default_dtype(),
-            torch.is_grad_enabled(),
-            torch.get_num_threads(),
-            bytes(torch.get_rng_state().numpy()),
-            flush,
-        )
-
-    def difference(self, after: _GlobalState) -> str | None:
-        """What `after` has changed, in words."""
-        changes = []
-        for name in ("default_dtype", "grad_enabled", "threads"):
-            if getattr(self, name) != getattr(after, name):
-                changes.append(f"{name} from {getattr(self, name)} to {getattr(after, name)}")
-        if self.rng != after.rng:
-            changes.append("the state of the random number generator")
-        if after.flush != self.flush:
-            changes.append(f"flush-to-zero to {after.flush}")
-        return f"the call changed {', '.join(changes)}" if changes else None
-
-    def restore(self) -> None:
-        """Put it back, but for the flush mode, which is the caller's business."""
-        torch.set_default_dtype(self.default_dtype)
-        torch.set_grad_enabled(self.grad_enabled)
-        if torch.get_num_threads() != self.threads:
-            torch.set_num_threads(self.threads)
-        torch.set_rng_state(torch.frombuffer(bytearray(self.rng), dtype=torch.uint8))
 
 
 def _sequence(results: Any) -> Sequence[Any]:

@@ -6,6 +6,7 @@ import re
 from xml.etree import ElementTree
 
 from harness.failure import describe
+from harness.observed import describe_observed
 from harness.verdict import Verification
 
 #: Characters that XML 1.0 cannot hold, not even escaped.
@@ -13,7 +14,8 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_junit(verification: Verification) -> bytes:
-    """One test case for each verdict; a verdict where nothing could be judged is an error."""
+    """One test case for each verdict; a verdict where nothing could be judged is an error. Breaches
+    of observed laws are what the case has printed."""
     verdicts = verification.verdicts
     failed = [verdict for verdict in verdicts if not verdict.passed]
     errors = [verdict for verdict in failed if verdict.nothing_judged]
@@ -37,6 +39,9 @@ def to_junit(verification: Verification) -> bytes:
             tag = "error" if verdict.nothing_judged else "failure"
             fault = ElementTree.SubElement(case, tag, message=_clean(verdict.failure or ""))
             fault.text = _clean(describe(verdict))
+        observed = describe_observed([verdict])
+        if observed:
+            ElementTree.SubElement(case, "system-out").text = _clean(observed)
     tree = ElementTree.Element("testsuites")
     tree.append(suite)
     ElementTree.indent(tree)

@@ -23,7 +23,7 @@ from reference.real import Real
 _BELOW, _ABOVE = 1 - 2.0**-40, 1 + 2.0**-40
 
 
-@np.errstate(over="ignore")
+@np.errstate(over="ignore", invalid="ignore")  # inf / inf: what is computed may be infinite
 def judge_multiples(
     d: Real,
     limits: GradientLimits,

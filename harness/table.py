@@ -9,7 +9,7 @@ from rich.text import Text
 
 from harness.subjects import Subject
 from harness.terminal import short
-from harness.verdict import Verdict, Verification
+from harness.verdict import LawVerdict, Verdict, Verification
 
 #: Short heads for the quantities, in the order of a verdict.
 _HEADS = {
@@ -25,19 +25,53 @@ def verdict_table(verification: Verification) -> Table:
     """One row for each subject, dtype and device. Errors are the worst in ulps of the exact value;
     the ratio is the worst error over the textbook bound."""
     table = Table(title=None, show_edge=False, pad_edge=False)
-    for head, justify in (
-        ("subject", "left"),
-        ("dtype", "left"),
-        ("device", "left"),
-        ("grade", "left"),
-        ("required", "left"),
-    ):
-        table.add_column(head, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for head in ("subject", "dtype", "device", "grade", "required"):
+        table.add_column(head, no_wrap=True)
     for head in ("y ulps", "dx ulps", "dw ulps", "d ulps", "ratio", "cases", "unjudged", "seconds"):
         table.add_column(head, justify="right", no_wrap=True)
     for verdict in verification.verdicts:
         table.add_row(*_row(verdict))
     return table
+
+
+def law_table(verification: Verification) -> Table:
+    """One row for each law: whether it is required (both: of some subjects only), in how many
+    verdicts it held, was broken and did not apply, and what broke it. A verdict in which a law was
+    never checked, as where every call raised, is in none of these."""
+    table = Table(show_edge=False, pad_edge=False)
+    for head in ("law", "is"):
+        table.add_column(head, no_wrap=True)
+    for head in ("held", "broken", "does not apply", "cases"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("broken by", overflow="fold")
+    verdicts = verification.verdicts
+    for laws in zip(*(verdict.laws for verdict in verdicts), strict=True):
+        broken = [each for each in zip(verdicts, laws, strict=True) if not each[1].passed]
+        held = [law for law in laws if law.passed and law.applies and law.checked]
+        colour = "red" if any(law.required for _, law in broken) else "yellow" if broken else ""
+        table.add_row(
+            Text(laws[0].name, style=colour),
+            Text(_held_to(laws)),
+            Text(str(len(held))),
+            Text(str(len(broken)), style=colour),
+            Text(str(sum(not law.applies for law in laws))),
+            Text(str(sum(law.checked for law in laws))),
+            Text(_broken_by([verdict for verdict, _ in broken])),
+        )
+    return table
+
+
+def _held_to(laws: Sequence[LawVerdict]) -> str:
+    required = {law.required for law in laws}
+    return "both" if len(required) > 1 else "required" if True in required else "observed"
+
+
+def _broken_by(verdicts: Sequence[Verdict]) -> str:
+    """Each subject once, with the dtypes in which it broke a law."""
+    dtypes: dict[str, dict[str, None]] = {}
+    for verdict in verdicts:
+        dtypes.setdefault(verdict.subject, {})[verdict.dtype] = None
+    return "; ".join(f"{subject} {', '.join(names)}" for subject, names in dtypes.items())
 
 
 def subject_table(subjects: Sequence[Subject]) -> Table:

@@ -23,12 +23,13 @@ EXIT_INCONCLUSIVE = 5
 
 @dataclass(frozen=True, slots=True)
 class ElementReport:
-    """One float of a case beside what it should be, as text and ulps, ready to print.
-    `bound_ulps` is how far off it may be to earn the grade `required`."""
+    """One float of a case beside what it should be, as text and ulps, ready to print. `grade` is
+    "unjudged" where there is none; `bound_ulps` is how far off it may be to earn the grade
+    `required`."""
 
     quantity: str
     index: int | None
-    grade: Grade
+    grade: str
     computed: str
     exact: str
     rounded: str
@@ -65,11 +66,16 @@ class QuantityVerdict:
 
 @dataclass(frozen=True, slots=True)
 class LawVerdict:
-    """Whether a law held in every case, and the smallest case in which it did not."""
+    """Whether a law held in every case in which it was checked, and the smallest in which it did
+    not. `applies` is whether the kind of subject can break it at all, `required` whether a breach
+    fails the verdict, `checked` the number of cases."""
 
     name: str
     passed: bool
     counterexample: Counterexample | None = None
+    applies: bool = True
+    required: bool = True
+    checked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +111,26 @@ class Verdict:
     activation_ulps: float | None = None
 
     @property
+    def broken_laws(self) -> tuple[LawVerdict, ...]:
+        """The laws that were broken and may not be."""
+        return tuple(law for law in self.laws if law.required and not law.passed)
+
+    @property
+    def observed_breaches(self) -> tuple[LawVerdict, ...]:
+        """The laws that were broken and may be: reported, no failure."""
+        return tuple(law for law in self.laws if not law.required and not law.passed)
+
+    @property
     def nothing_judged(self) -> bool:
         """Whether no case could be judged: neither a pass nor a violation."""
-        return self.error is None and self.grade is None and all(law.passed for law in self.laws)
+        return self.error is None and self.grade is None and not self.broken_laws
 
     @property
     def passed(self) -> bool:
         """Whether the subject earned what was required of it."""
         if self.error is not None or self.grade is None:
             return False
-        if not all(law.passed for law in self.laws):
+        if self.broken_laws:
             return False
         if self.expected_wrong:
             return self.grade is Grade.WRONG
@@ -128,7 +144,7 @@ class Verdict:
         if self.error is not None:
             return self.error
         faults = []
-        broken = [law.name for law in self.laws if not law.passed]
+        broken = [law.name for law in self.broken_laws]
         if broken:
             faults.append(f"breaks the law {', '.join(broken)}")
         if self.grade is None:
@@ -235,6 +251,9 @@ def _verdict_record(verdict: Verdict) -> dict[str, Any]:
             {
                 "name": law.name,
                 "passed": law.passed,
+                "applies": law.applies,
+                "required": law.required,
+                "checked": law.checked,
                 "counterexample": _counterexample_record(law.counterexample),
             }
             for law in verdict.laws

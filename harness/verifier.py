@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Sequence
-from fractions import Fraction
+from collections.abc import Callable
 
 from hypothesis import Phase
 from hypothesis.strategies import SearchStrategy
@@ -19,25 +18,21 @@ from hypothesis.strategies import SearchStrategy
 from harness.case import Case
 from harness.failure import element_report
 from harness.grade import Grade
-from harness.judge import Finding, Judge, Plan
+from harness.judge import Due, Finding, Judge, Plan
 from harness.judgement import severity, worst
 from harness.laws import LAWS, Law, Rotation
 from harness.laws.of_a_call import REPEATABLE
 from harness.seeded import draw
+from harness.shares import shares
 from harness.smallest import Broken, Look, Smallest, smallest
 from harness.strategies import Regime, cases, regimes_for, tanh_gradient_cases
 from harness.subjects import Kind
 from harness.tally import Spot, Tally
 from harness.verdict import Counterexample, LawVerdict, Verdict
 
-__all__ = ["Finding", "Judge", "Plan", "planned_cases", "verify_one"]
+__all__ = ["Finding", "Judge", "Plan", "verify_one"]
 
 OnCase = Callable[[], None]
-
-
-def planned_cases(plan: Plan) -> int:
-    """How many cases the first pass draws: `examples`, or one for each regime if more."""
-    return sum(_shares(regimes_for(plan.subject.kind), plan.examples).values())
 
 
 def verify_one(plan: Plan, on_case: OnCase | None = None) -> Verdict:
@@ -45,10 +40,10 @@ def verify_one(plan: Plan, on_case: OnCase | None = None) -> Verdict:
     started = time.perf_counter()
     judge = Judge(plan)
     tally = Tally(judge.evaluator.quantities)
-    shares = _shares(regimes_for(plan.subject.kind), plan.examples)
+    share_of = shares(regimes_for(plan.subject.kind), plan.examples)
 
-    for regime, share in shares.items():
-        due = Rotation(LAWS, plan.subject.kind).due
+    for regime, share in share_of.items():
+        due: Due = Rotation(LAWS, plan.subject.kind).due
 
         def collect(case: Case, regime: Regime = regime, due: Due = due) -> None:
             tally.add(regime, judge(case, due))
@@ -61,7 +56,7 @@ def verify_one(plan: Plan, on_case: OnCase | None = None) -> Verdict:
         return smallest(
             spot.finding,
             _strategy(plan, spot.regime),
-            shares[spot.regime],
+            share_of[spot.regime],
             _seed(plan, spot.regime),
             look,
             broken,
@@ -126,22 +121,6 @@ def verify_one(plan: Plan, on_case: OnCase | None = None) -> Verdict:
 
 def _is_required(law: Law, plan: Plan, judge: Judge) -> bool:
     return law.required or plan.strict_laws or (law.binds_built_ins and judge.built_in)
-
-
-#: What part of a full share a regime gets whose cases cost as much as many others.
-_PARTS = {Regime.LONG: Fraction(1, 2), Regime.VERY_LONG: Fraction(1, 16)}
-
-
-def _shares(regimes: Sequence[Regime], examples: int) -> dict[Regime, int]:
-    """The examples of each regime: equal shares, less where a case is costly, and at least one; the
-    first regimes with a full share take what is left over."""
-    parts = {regime: _PARTS.get(regime, Fraction(1)) for regime in regimes}
-    full = examples / sum(parts.values())
-    shares = {regime: max(1, int(full * part)) for regime, part in parts.items()}
-    rest = max(0, examples - sum(shares.values()))
-    for regime in [regime for regime in regimes if regime not in _PARTS][:rest]:
-        shares[regime] += 1
-    return shares
 
 
 def _strategy(plan: Plan, regime: Regime) -> SearchStrategy[Case]:

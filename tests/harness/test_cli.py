@@ -25,8 +25,8 @@ import torch
 import harness.api
 from harness._version import __version__
 from harness.case import DTYPES, Case, Layout
-from harness.evaluate import CALL_LAWS
 from harness.grade import Grade
+from harness.laws import LAWS
 from harness.strategies import regimes_for
 from harness.subjects import Kind, builtin_names
 from harness.verdict import Verdict
@@ -385,7 +385,14 @@ _VERDICT = {
         {str(regime): int for regime in regimes_for("tanh-gradient")},
     ),
     "quantities": (_NEURON, {"gradient": _QUANTITY}),
-    "laws": [{"name": set(CALL_LAWS), "passed": bool, "counterexample": _COUNTEREXAMPLE}],
+    "laws": [
+        {
+            "name": {law.name for law in LAWS},
+            **dict.fromkeys(("passed", "applies", "required"), bool),
+            "checked": int,
+            "counterexample": _COUNTEREXAMPLE,
+        }
+    ],
     "counterexample": _COUNTEREXAMPLE,
     "failure": (None, str),
     "error": (None, str),
@@ -436,7 +443,11 @@ class TestJson:
             check(report, _SCHEMA)
             for verdict in report["verdicts"]:
                 assert sum(verdict["regimes"].values()) == verdict["examples"] == 14
-                assert list(CALL_LAWS) == [law["name"] for law in verdict["laws"]]
+                assert [law.name for law in LAWS] == [law["name"] for law in verdict["laws"]]
+                kind = Kind(verdict["kind"])
+                assert [law.applies(kind) for law in LAWS] == [
+                    law["applies"] for law in verdict["laws"]
+                ]
             for case in cases_in(report):
                 words = [*case["inputs"], *case["weights"], case["bias"], case["upstream_gradient"]]
                 assert all(_FLOAT.fullmatch(word) for word in words)
@@ -528,7 +539,7 @@ class TestSeed:
             outcome = invoke("verify", f"{path}:tanh", *words, "--examples", "130")
             assert 0 == outcome.status
             shown.append(re.findall("^shown .*$", outcome.out, re.MULTILINE))
-        assert 260 == len(shown[0])  # every case twice
+        assert 260 <= len(shown[0])  # every case twice, and others for the laws
         assert shown[0] == shown[1]
 
     def test_another_seed_draws_other_cases(self) -> None:
@@ -737,3 +748,19 @@ class TestExplain:
         outcome = invoke("explain", "textbook", case)
         assert 2 == outcome.status
         assert "say --as tanh-gradient" in outcome.err
+
+
+class TestClosedStreams:
+    """What is printed has no reader, and the verdict is the same."""
+
+    @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+    def test_the_status_is_that_of_the_verdict(self, closed: str) -> None:
+        """Whichever of the streams is closed."""
+        words = "verify textbook --dtype float16 --examples 20 --seed 1"
+        done = subprocess.run(
+            ["sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND, *words.split()],
+            env=environment(),
+            capture_output=True,
+            timeout=300,
+        )
+        assert (0, b"") == (done.returncode, done.stderr)

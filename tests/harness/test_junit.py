@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 from harness.failure import describe
 from harness.grade import Grade
 from harness.junit import to_junit
+from harness.observed import describe_observed
 from harness.verdict import Verdict, Verification
-from tests.harness.test_verdict import PASSING, RAISED, UNJUDGED, WRONG, verdict
+from tests.harness.test_verdict import PASSING, RAISED, UNJUDGED, WRONG, broken, verdict
 
 
 def suite(*verdicts: Verdict) -> ElementTree.Element:
@@ -40,6 +41,17 @@ def test_a_failure_is_described() -> None:
     (fault,) = suite(WRONG).iter("failure")
     assert "graded wrong, required textbook" == fault.get("message")
     assert describe(WRONG) == fault.text
+
+
+def test_observed_breaches_are_printed() -> None:
+    """Of a case that passes, and that stays a pass."""
+    observed = verdict(laws=(broken("lanes", required=False),))
+    found = suite(observed)
+    assert "0" == found.get("failures")
+    (case,) = found
+    assert ["system-out"] == [child.tag for child in case]
+    assert describe_observed([observed]) == case[0].text
+    assert "given float32: observed law lanes: lanes is broken" in str(case[0].text)
 
 
 def test_nothing_is_a_suite_without_cases() -> None:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from harness.grade import Grade
 from harness.subjects import builtin_subjects
-from harness.table import subject_table, verdict_table
+from harness.table import law_table, subject_table, verdict_table
 from harness.terminal import progress, short, table_text
-from harness.verdict import QuantityVerdict, Verification
-from tests.harness.test_verdict import CASE, PASSING, WRONG, verdict
+from harness.verdict import LawVerdict, QuantityVerdict, Verdict, Verification
+from tests.harness.test_verdict import CASE, PASSING, WRONG, broken, verdict
 
 
 class Terminal(io.StringIO):
@@ -77,6 +77,42 @@ def test_quantities_that_were_not_judged_have_no_figure() -> None:
     """A dash; so has a quantity that the kind does not have."""
     _, row = cells(table_text(verdict_table(Verification({}, (verdict(None),))), io.StringIO()))
     assert ["none", "textbook", "-", "-", "-", "-"] == row[3:9]
+
+
+LAWS = (
+    LawVerdict("layout", True, required=True, checked=10),
+    broken("lanes", required=False),
+    LawVerdict("swap", True, applies=False, required=False),
+)
+
+
+def law_rows(*verdicts: Verdict) -> list[list[str]]:
+    """The rows of the table of laws, without its head."""
+    return cells(table_text(law_table(Verification({}, verdicts)), io.StringIO()))[1:]
+
+
+def test_laws_are_counted_over_the_verdicts() -> None:
+    """Held, broken, does not apply, and the cases in which each was checked."""
+    other = verdict(dtype="float64", laws=LAWS)
+    assert [
+        ["layout", "required", "2", "0", "0", "20", ""],
+        ["lanes", "observed", "0", "2", "0", "10", "given float32, float64"],
+        ["swap", "observed", "0", "0", "2", "0", ""],
+    ] == law_rows(verdict(laws=LAWS), other)
+
+
+def test_a_law_required_of_some() -> None:
+    """As one is of built-in subjects only; one never checked did not hold."""
+    mixed = [
+        verdict(laws=(LawVerdict("mismatch-raises", True, required=each),))
+        for each in (True, False)
+    ]
+    assert [["mismatch-raises", "both", "0", "0", "0", "0", ""]] == law_rows(*mixed)
+
+
+def test_no_verdict_has_no_law() -> None:
+    """As after an interruption."""
+    assert [] == law_rows()
 
 
 def test_rows_are_neither_folded_nor_cut() -> None:

@@ -46,9 +46,11 @@ def verdict(grade: Grade | None = Grade.STABLE, **changes: Any) -> Verdict:
     return Verdict(**{**fields, **changes})
 
 
-def broken(name: str) -> LawVerdict:
+def broken(name: str, *, required: bool = True) -> LawVerdict:
     """A law that did not hold."""
-    return LawVerdict(name, False, Counterexample(CASE, f"{name} is broken"))
+    return LawVerdict(
+        name, False, Counterexample(CASE, f"{name} is broken"), required=required, checked=5
+    )
 
 
 PASSING = verdict()
@@ -76,6 +78,16 @@ RAISED = verdict(None, error="raised ValueError: no")
             verdict(laws=(broken("structure"), LawVerdict("repeatable", True))),
             "breaks the law structure",
             id="a broken law fails",
+        ),
+        pytest.param(
+            verdict(laws=(broken("lanes", required=False),)),
+            None,
+            id="an observed law that is broken is no failure",
+        ),
+        pytest.param(
+            verdict(laws=(broken("lanes", required=False), broken("layout"))),
+            "breaks the law layout",
+            id="nor is it named beside one that is",
         ),
         pytest.param(
             verdict(Grade.WRONG, laws=(broken("structure"), broken("repeatable"))),
@@ -189,6 +201,9 @@ def test_json_of_a_verdict() -> None:
                     {
                         "name": "x",
                         "passed": False,
+                        "applies": True,
+                        "required": True,
+                        "checked": 5,
                         "counterexample": {"case": case, "message": "x is broken"},
                     }
                 ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,6 +17,8 @@ from harness.case import DTYPES, Case, Layout
 from harness.evaluate import CALL_LAWS
 from harness.flush import flushing, subnormals_kept
 from harness.grade import Grade
+from harness.judge import Due, every_law, no_law
+from harness.laws import LAWS, Seen
 from harness.strategies import Regime, regimes_for
 from harness.subjects import Kind, Stated, Subject, builtin_names, load
 from harness.verdict import Counterexample, Verdict
@@ -23,10 +26,18 @@ from harness.verifier import Finding, Judge, Plan, verify_one
 from reference.formats import BFLOAT16
 from tests.flushed import in_flushing_thread
 from tests.harness import faulty
+from tests.harness.breaking import (
+    BREAKING,
+    Breaking,
+    gradient,
+    strideless,
+    two_slopes,
+    vector_apart,
+)
 
 EXAMPLES = 200
 #: The module, which the package's attribute of that name is not.
-engine = sys.modules[Judge.__module__]
+engine = sys.modules[verify_one.__module__]
 
 
 def plan_of(subject: Subject | faulty.Neuron, dtype: str = "float32", **changes: Any) -> Plan:
@@ -47,7 +58,7 @@ def verified(subject: faulty.Neuron, dtype: str, examples: int) -> Verdict:
 
 def counterexamples(verdict: Verdict) -> list[Counterexample]:
     """All that a verdict holds."""
-    found = [verdict.counterexample, *(law.counterexample for law in verdict.laws)]
+    found = [verdict.counterexample, *(law.counterexample for law in verdict.broken_laws)]
     return [each for each in found if each is not None]
 
 
@@ -96,9 +107,9 @@ class TestCases:
         judged: list[str] = []
 
         class Recording(Judge):
-            def __call__(self, case: Case) -> Finding:
+            def __call__(self, case: Case, due: Due = no_law) -> Finding:
                 judged.append(case.to_json())
-                return super().__call__(case)
+                return super().__call__(case, due)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(engine, "Judge", Recording)
@@ -137,8 +148,8 @@ class TestCounts:
         findings: list[Finding] = []
 
         class Recording(Judge):
-            def __call__(self, case: Case) -> Finding:
-                findings.append(super().__call__(case))
+            def __call__(self, case: Case, due: Due = no_law) -> Finding:
+                findings.append(super().__call__(case, due))
                 return findings[-1]
 
         monkeypatch.setattr(engine, "Judge", Recording)
@@ -169,7 +180,9 @@ class TestCounts:
         """An exact neuron in binary64 arithmetic on easy cases has neither hazards nor unjudged."""
         verdict = verified(faulty.right, "float32", 14)
         assert 0 == verdict.unjudged
-        assert {name: True for name in CALL_LAWS} == {law.name: law.passed for law in verdict.laws}
+        assert {law.name: True for law in LAWS} == {
+            law.name: law.passed or law.name == "mismatch-raises" for law in verdict.laws
+        }
 
 
 ALL_FAULTY = (*faulty.MATHEMATICS, *faulty.FORM, *faulty.RAISING, *faulty.CONDUCT)
@@ -183,10 +196,10 @@ def check_found(subject: faulty.Neuron, dtype: str, examples: int) -> None:
     found = counterexamples(verdict)
     assert found
     if subject in faulty.MATHEMATICS:
-        assert "graded wrong, required textbook" == verdict.failure
+        assert verdict.failure.endswith("graded wrong, required textbook")
         assert verdict.counterexample is not None
         assert verdict.counterexample.element is not None
-        assert Grade.WRONG is verdict.counterexample.element.grade
+        assert Grade.WRONG == verdict.counterexample.element.grade
     elif subject in faulty.FORM:
         assert "breaks the law structure" == verdict.failure
         assert found[0].message.startswith(faulty.FORM[subject].split("torch.float")[0])
@@ -195,7 +208,7 @@ def check_found(subject: faulty.Neuron, dtype: str, examples: int) -> None:
         assert faulty.RAISING[subject] == verdict.error == verdict.failure
     else:
         law, message = faulty.CONDUCT[subject]
-        assert [law] == [each.name for each in verdict.laws if not each.passed]
+        assert [law] == [each.name for each in verdict.broken_laws]
         assert f"breaks the law {law}" in verdict.failure
         assert message in next(each.message for each in found if each is not verdict.counterexample)
     for each in found:
@@ -264,7 +277,7 @@ class TestFaults:
         assert "breaks the law repeatable; graded wrong, required textbook" == verdict.failure
         assert verdict.counterexample is not None
         assert "output is wrong" == verdict.counterexample.message
-        (law,) = (law for law in verdict.laws if not law.passed)
+        (law,) = verdict.broken_laws
         assert law.counterexample is not None
         assert verdict.counterexample.case == law.counterexample.case
         assert "not found again" in law.counterexample.message
@@ -281,7 +294,7 @@ class TestFaults:
 
         verdict = verify_one(plan_of(once, examples=14))
         assert "raised OSError: device lost" == verdict.failure
-        assert ["repeatable"] == [law.name for law in verdict.laws if not law.passed]
+        assert ["repeatable"] == [law.name for law in verdict.broken_laws]
 
 
 class TestSound:
@@ -326,6 +339,90 @@ class TestSound:
         """The same in fifty."""
         verdict = verify_one(plan_of(load("textbook"), dtype, examples=52))
         assert (52, True, Grade.TEXTBOOK) == (verdict.examples, verdict.passed, verdict.grade)
+
+
+class TestLaws:
+    """Laws in a verification: each case some of them, every one in every regime."""
+
+    @pytest.mark.parametrize("name", ["textbook", "torch-tanh", "aten-tanh-gradient"])
+    def test_every_law_is_checked_in_every_regime(
+        self, name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Wherever one of the regime's cases is its concern; what a verdict counts is that."""
+        findings: list[Finding] = []
+
+        class Recording(Judge):
+            def __call__(self, case: Case, due: Due = no_law) -> Finding:
+                findings.append(super().__call__(case, due))
+                return findings[-1]
+
+        monkeypatch.setattr(engine, "Judge", Recording)
+        subject = load(name)
+        verdict = verify_one(plan_of(subject, examples=60))
+        assert verdict.passed
+        checked = Counter(law for each in findings for law in each.checked)
+        for law in verdict.laws:
+            if law.name in CALL_LAWS:
+                assert (law.applies, law.required, law.checked) == (True, True, len(findings))
+            else:
+                assert law.checked == checked[law.name]
+                assert law.applies == (law.checked > 0)
+        start = 0
+        for count in verdict.regimes.values():
+            part = findings[start : start + count]
+            start += count
+            for law in LAWS:
+                check = law.checks.get(subject.kind)
+                concerned = [
+                    each
+                    for each in part
+                    if check is not None
+                    and each.evaluation.values is not None
+                    and check.concerns(Seen(each.case, each.evaluation.values))
+                ]
+                if concerned:
+                    assert law.name in concerned[0].checked
+
+    @pytest.mark.parametrize(
+        "breaking",
+        [each for each in BREAKING if each.function in (two_slopes, vector_apart, gradient)],
+        ids=lambda each: f"{each.function.__name__} breaks {each.law}",
+    )
+    def test_observed_laws_fail_only_if_strict(self, breaking: Breaking) -> None:
+        """A subject that earns its grade; the case that is shown breaks the law, and is small."""
+        plan = plan_of(breaking.subject, examples=100)
+        verdict = verify_one(plan)
+        assert verdict.passed
+        law = next(law for law in verdict.observed_breaches if law.name == breaking.law)
+        assert law.counterexample is not None
+        assert breaking.message in law.counterexample.message
+        assert is_readable(law.counterexample.case)
+        found = Judge(plan)(law.counterexample.case, every_law)
+        assert law.counterexample.message == found.breaches[breaking.law]
+        strict = verify_one(replace(plan, strict_laws=True))
+        assert not strict.passed
+        assert breaking.law in str(strict.failure)
+        assert all(law.required for law in strict.laws)
+
+    def test_a_required_law_fails_a_subject_of_the_right_grade(self) -> None:
+        """An activation that misreads strides, which no lifted neuron shows it."""
+        subject = Subject("strideless", Kind.ACTIVATION, strideless)
+        verdict = verify_one(plan_of(subject, examples=60))
+        assert (Grade.TEXTBOOK, "breaks the law layout") == (verdict.grade, verdict.failure)
+
+    def test_a_law_of_built_ins(self) -> None:
+        """Mismatched arguments are an error: required of them, observed of others."""
+        for subject, required in ((load("textbook"), True), (faulty.right, False)):
+            verdict = verify_one(plan_of(subject, examples=14))
+            laws = {law.name: law for law in verdict.laws}
+            assert required == laws["mismatch-raises"].required == laws["mismatch-raises"].passed
+            assert verdict.passed
+
+    def test_no_law_is_checked_of_a_subject_that_is_not_repeatable(self) -> None:
+        """They would all say the same."""
+        verdict = verified(faulty.changes_its_mind, "float32", 14)
+        assert {"repeatable"} == {law.name for law in verdict.laws if not law.passed}
+        assert {0} == {law.checked for law in verdict.laws if law.name not in CALL_LAWS}
 
 
 class TestRequirements:
