@@ -8,6 +8,7 @@ so would a subject that imports something in the middle of a run; and a cache of
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final, TypeVar
@@ -15,6 +16,7 @@ from unittest.mock import patch
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis.errors import HypothesisWarning
 from hypothesis.internal.conjecture import providers
 from hypothesis.strategies import SearchStrategy
 
@@ -48,7 +50,9 @@ def draw(
     def test(value: T) -> None:
         run(value)
 
-    with _no_constants_of_this_process():
+    with _no_constants_of_this_process(), warnings.catch_warnings():
+        # Hypothesis puts a failing value into words, which nobody sees, and finds a long one long.
+        warnings.filterwarnings("ignore", "Generating overly large repr", HypothesisWarning)
         test()
 
 

@@ -75,7 +75,8 @@ class Drawing:
         self.layout = _LAYOUTS[below(len(_LAYOUTS))]
         self.n = sizes[self.index(len(sizes))]
         if orders:
-            self.n = (1 << self.n) + self.integer(self.n)
+            # From just beyond a power of two, where blocks of it end.
+            self.n = (1 << self.n) + 1 + self.integer(self.n)
         self._manner = below(1 << _MANNER_BITS)
         self.form = self._manner & 7
         self.salt = self._manner >> 3 & 3

@@ -32,7 +32,7 @@ from harness.strategies.members import (
     scatter,
 )
 from harness.strategies.regimes import Regime
-from reference.dyadic import negate
+from reference.dyadic import from_float, negate
 from reference.formats import Format
 
 
@@ -181,6 +181,9 @@ def _long(drawing: Drawing) -> Terms:
     shrink = 0 if drawing.form >= 6 else order if positive else order // 2
     window = powers(format, -2, 1)
     inputs = drawing.vector(window, positive=positive)
+    if not drawing.form:
+        # Two thirds of a mean: adding it up, a narrow accumulator errs the same way at every step.
+        return Terms(inputs, (format.round(from_float(2 / (3 * drawing.n))),) * drawing.n, 0.0)
     weights = drawing.vector(powers(format, -2 - shrink, 1 - shrink), positive=positive)
     bias = drawing.value(window) if drawing.form & 2 else 0.0
     return Terms(inputs, weights, bias)

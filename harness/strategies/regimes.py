@@ -24,8 +24,8 @@ class Regime(StrEnum):
     CANCELLING = "cancelling"  #: |a| is at most 2^(4-p) S, and often 0
     OVERFLOWING = "overflowing"  #: all finite, but S is beyond the largest number
     SPECIAL = "special"  #: an infinity or a NaN takes part
-    LONG = "long"  #: 32 to 1,023 terms, often all of one sign
-    VERY_LONG = "very-long"  #: the same with 1,024 to 4,095 terms
+    LONG = "long"  #: 33 to 1,024 terms, often all of one sign
+    VERY_LONG = "very-long"  #: the same with 1,025 to 4,096 terms
     THRESHOLD = "threshold"  #: a within a few ulps of ln(max), ln(max)/2 or where tanh becomes 1
 
 

@@ -93,3 +93,15 @@ def test_within_a_test_of_hypothesis() -> None:
         assert outside == drawn(5, 30)
 
     test()
+
+
+def test_a_long_value_that_fails_brings_no_warning(recwarn: pytest.WarningsRecorder) -> None:
+    """Nobody sees the words that hypothesis warns are many."""
+
+    def run(_value: tuple[str, ...]) -> None:
+        raise LookupError
+
+    long = st.just(("x" * 40_000,))
+    with pytest.raises(LookupError):
+        draw(long, 3, 1, (Phase.generate,), run)
+    assert [] == list(recwarn)

@@ -103,14 +103,14 @@ def test_all_zeros_draw_the_simplest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("regime", "least", "most"), [(Regime.LONG, 32, 1023), (Regime.VERY_LONG, 1024, 4095)]
+    ("regime", "least", "most"), [(Regime.LONG, 33, 1024), (Regime.VERY_LONG, 1025, 4096)]
 )
 def test_long_lengths_reach_every_order_of_magnitude(regime: Regime, least: int, most: int) -> None:
     """From end to end, the longest more rarely, for what they cost."""
     below = Random(3).randrange
     lengths = [Drawing(below, "float32", ORDERS[regime], orders=True).n for _ in range(2000)]
-    orders = {n.bit_length() for n in lengths}
-    assert set(range(least.bit_length(), most.bit_length() + 1)) == orders
+    orders = {(n - 1).bit_length() for n in lengths}
+    assert set(range((least - 1).bit_length(), (most - 1).bit_length() + 1)) == orders
     assert least <= min(lengths) <= least * 1.1
     assert most / 1.1 <= max(lengths) <= most
 

@@ -9,7 +9,8 @@ import pytest
 
 from harness.case import DTYPES, Case, Layout, format_of
 from harness.strategies import Regime, cases, regimes_for
-from reference.dyadic import Dyadic
+from harness.strategies.neurons import neuron_case
+from reference.dyadic import Dyadic, from_float
 from reference.formats import Format
 from tests.drawn import absolute_sum, drawn, neuron_cases, preactivation, products
 from tests.rationals import fraction
@@ -103,12 +104,12 @@ def is_special(case: Case) -> bool:
 
 def is_long(case: Case) -> bool:
     finite = all(map(math.isfinite, (*case.inputs, *case.weights, case.bias)))
-    return finite and 32 <= len(case.inputs) < 1024
+    return finite and 33 <= len(case.inputs) <= 1024
 
 
 def is_very_long(case: Case) -> bool:
     finite = all(map(math.isfinite, (*case.inputs, *case.weights, case.bias)))
-    return finite and 1024 <= len(case.inputs) < 4096
+    return finite and 1025 <= len(case.inputs) <= 4096
 
 
 def is_threshold(case: Case) -> bool:
@@ -261,6 +262,19 @@ def test_long_sums_do_not_all_saturate(dtype: str) -> None:
     sizes = [abs(preactivation(case)) for case in neuron_cases(dtype, Regime.LONG)]
     assert 10 < sum(Fraction(1, 100) < size < 3 for size in sizes)
     assert any(size > 20 for size in sizes)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_the_simplest_long_sum_needs_a_wide_accumulator(dtype: str) -> None:
+    """Added up in the format itself it is far off: by more than a thirty-second."""
+    case = neuron_case(lambda _: 0, dtype, Regime.VERY_LONG)
+    total = 0.0
+    for x, w in zip(case.inputs, case.weights, strict=True):
+        total = case.format.round(from_float(total + case.format.round(from_float(x * w))))
+    exact = preactivation(case)
+    # Not in the assertion: a case of a thousand terms has a long repr.
+    far_off = abs(total - exact) > exact / 32
+    assert far_off
 
 
 @by_dtype
