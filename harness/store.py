@@ -179,7 +179,13 @@ class Store:
         with self._explained():
             self._connection.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
             self._connection.execute("PRAGMA foreign_keys = ON")
-            if self._version() != _SCHEMA_VERSION:
+            # In one transaction, for another process may be making the store at this moment.
+            self._connection.execute("BEGIN")
+            try:
+                version = self._version()
+            finally:
+                self._connection.execute("ROLLBACK")
+            if version != _SCHEMA_VERSION:
                 self._create()
             self._connection.execute("PRAGMA journal_mode = WAL")
             # A commit survives the death of the process. Only a power failure may take back the

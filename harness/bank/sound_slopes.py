@@ -175,16 +175,22 @@ def two_logistics(x: Tensor) -> Tensor:
 @_activation(
     earns(
         Grade.TEXTBOOK,
-        "expm1 keeps the bits near 0, a sign split keeps e^2|x| in range, and the derivative is "
-        "1 - y*y",
+        "expm1 keeps the bits near 0, 2.4 ulps are the most that was seen in binary32, and the "
+        "derivative is 1 - y*y",
     )
 )
 def by_expm1(x: Tensor) -> Tensor:
-    """-t / (2 + t) with t = expm1(-2|x|) and the sign of x, in binary32 at least."""
+    """-t / (2 + t), t = expm1(-2|x|), below 1, and 1 - 2 / (2 + expm1(2|x|)), as fdlibm has it.
+
+    In binary32 at least, with the sign of x.
+    """
 
     def value(x: Tensor) -> Tensor:
-        t = torch.expm1(-2 * (x.float() if x.dtype.itemsize == 2 else x).abs())
-        return torch.copysign(-t / (2 + t), x).to(x.dtype)
+        size = (x.float() if x.dtype.itemsize == 2 else x).abs()
+        t = torch.expm1(-2 * size)
+        # The first form is up to 2.5 ulps off for larger x, the second for smaller.
+        y = torch.where(size < 1, -t / (2 + t), 1 - 2 / (2 + torch.expm1(2 * size)))
+        return torch.copysign(y, x).to(x.dtype)
 
     return custom(x, value, backward)
 

@@ -141,6 +141,8 @@ def test_ctrl_c_reports_what_was_found(tmp_path: Path) -> None:
         cwd=tmp_path,
         env=environment(),
         text=True,
+        # A shell that runs the tests in the background lets them ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     store = tmp_path / ".neuron-harness" / "store.sqlite"
     deadline = time.monotonic() + 60

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -212,5 +213,30 @@ def test_two_that_make_the_file_at_once_make_one_store(path: Path) -> None:
         subprocess.Popen([sys.executable, "-c", code, str(path)], cwd=ROOT) for _ in range(4)
     ]
     assert [0, 0, 0, 0] == [process.wait(timeout=60) for process in processes]
+    with Store.open(path) as store:
+        assert [] == store.runs()
+
+
+def test_a_store_that_is_being_made_is_not_taken_for_something_else(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if its maker comes between two looks at its header: the file is seen at one moment."""
+    path.parent.mkdir()
+    looks = 0
+    pragma = Store._pragma
+
+    def look(store: Store, name: str) -> int:
+        nonlocal looks
+        value = pragma(store, name)
+        looks += 1
+        if looks == 1:
+            # Cannot write while this one reads; would else make the store here.
+            other = sqlite3.connect(path, timeout=0.1, isolation_level=None)
+            with suppress(sqlite3.OperationalError):
+                other.execute("PRAGMA user_version = 1")
+            other.close()
+        return value
+
+    monkeypatch.setattr(Store, "_pragma", look)
     with Store.open(path) as store:
         assert [] == store.runs()

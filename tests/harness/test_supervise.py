@@ -40,6 +40,8 @@ def program(body: str) -> subprocess.Popen[str]:
         text=True,
         env=environment(),
         start_new_session=True,
+        # A shell that runs the tests in the background lets them ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

@@ -27,6 +27,8 @@ def command(*arguments: str, cwd: Path, limit: int | None = None) -> subprocess.
     """`neuron-harness sweep`, with files limited to `limit` bytes."""
 
     def limited() -> None:
+        # A shell that runs the tests in the background lets them ignore it.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
