@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from harness.case import DTYPES, format_of
+from harness.collection import rare_collection
 from harness.environment import describe_environment
 from harness.errors import CannotVerify, UsageError
 from harness.flush import flushing, subnormals_kept
@@ -158,7 +159,7 @@ def run_plans(
     """Carry out plans in order. KeyboardInterrupt ends the run with the verdicts found so far."""
     verdicts: list[Verdict] = []
     environment = describe_environment(seed=plans[0].seed, flush_to_zero=plans[0].flush_to_zero)
-    with subnormals_kept():
+    with subnormals_kept(), rare_collection():
         for plan in plans:
             if on_plan is not None:
                 on_plan(plan)
