@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -105,3 +107,26 @@ def test_a_long_value_that_fails_brings_no_warning(recwarn: pytest.WarningsRecor
     with pytest.raises(LookupError):
         draw(long, 3, 1, (Phase.generate,), run)
     assert [] == list(recwarn)
+
+
+def test_the_global_generators_are_seeded_once_and_put_back() -> None:
+    """A run draws the same numbers each time, and whoever calls it draws what they would have."""
+
+    def numbers() -> list[float]:
+        found: list[float] = []
+
+        def run(_value: int) -> None:
+            found.extend((random.random(), float(np.random.random())))
+
+        draw(_RANGE, 5, 1, (Phase.generate,), run)
+        return found
+
+    random.seed(7)
+    np.random.seed(7)
+    expected = random.random(), float(np.random.random())
+    random.seed(7)
+    np.random.seed(7)
+    first = numbers()
+    assert expected == (random.random(), float(np.random.random()))
+    assert first == numbers()
+    assert len(set(first)) == len(first)
