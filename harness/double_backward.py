@@ -140,7 +140,9 @@ def unsupported(subject: Subject, dtype: str = "float32", device: str = "cpu") -
                     if not _depends_on(gradient, second.leaves[2]):
                         return f"the {name} that it returns has no graph back to the bias"
             second.run()
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         text = " ".join(str(error).split())
         return f"differentiated twice, it raises {type(error).__name__}: {text}"
     return None

@@ -14,6 +14,8 @@ from harness.errors import CannotVerify, UsageError
 from harness.failure import decimal
 from harness.flush import subnormals_kept
 from harness.hexfloat import hex_text
+from harness.judge import every_law
+from harness.laws import LAWS
 from harness.subjects import Kind, Subject
 from harness.subjects.output_only import output_neuron, works_on_floats
 from harness.verifier import Finding, Judge, Plan
@@ -85,7 +87,7 @@ def explain_case(
     with subnormals_kept(), warnings.catch_warnings():
         # What torch says of a function of floats that is shown a tensor.
         warnings.filterwarnings("ignore", "Converting a tensor with requires_grad=True to a scalar")
-        finding = Judge(plan)(case)
+        finding = Judge(plan)(case, every_law)
         output = None
         if subject.kind is Kind.ACTIVATION and finding.evaluation.raised is not None:
             output = _output_of(plan, case)
@@ -140,7 +142,11 @@ def _lines(
         finding, evaluation = output.finding, output.finding.evaluation
     if evaluation.raised is not None:
         return [*lines, f"raised {evaluation.raised}"]
-    lines += [f"breaks the law {name}: {text}" for name, text in evaluation.breaches.items()]
+    observed = {law.name for law in LAWS if not law.required}
+    lines += [
+        f"breaks the {'observed ' if name in observed else ''}law {name}: {text}"
+        for name, text in finding.breaches.items()
+    ]
     if finding.judgement is None:
         return lines
     head = ("", "computed", "rounded", "exact", "ulps", "of bound", "grade")

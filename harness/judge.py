@@ -125,6 +125,8 @@ class Judge:
         look = _Look(self, seen, judgement)
         checked, broken = [], {}
         for law in due(seen):
+            if law.checks.get(self.kind) is None:
+                continue
             checked.append(law.name)
             text = law.broken(self.kind, seen, look)
             if text is not None:

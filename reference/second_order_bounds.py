@@ -14,10 +14,10 @@ order in which they may be formed:
 
 with g, y, m, t in magnitude; (m, t) is (w_i, q_i) or (x_i, p_i).
 
-adot. One rounding for a product, two for the sums p.w and q.x where they are accumulated elsewhere
-and rounded to the format, or one and that of w_i p_i + x_i q_i where the terms are paired first,
-and two for adding three numbers: four at most, besides those of the accumulation, of which a term
-meets at most 2n. Dt is 0 where adot comes out exact in any order.
+adot. Besides those of the accumulation, at most 2n, a term meets four roundings to the format: that
+of its product, that of p.w or q.x where the sum is accumulated elsewhere, and two where the three
+numbers are added; or those of its product, of w_i p_i + x_i q_i where terms are paired first, of
+the sum, and of the sum plus r. Dt is 0 where adot comes out exact in any order.
 
 Products. Doubling and negation are exact. k multiplications of k+1 factors round k times, whatever
 the order: torch forms (adot (-2 y g)) s and, from g (1 - y^2) as a formula, ((g adot) 2y) s;
@@ -31,8 +31,8 @@ it, on h, and |h| <= |c m| + |d t|.
 Underflow. A partial product off by eta/2 is multiplied by the factors still to come, which are at
 most all factors above 1 but two:
 
-    Ek = eta/2 (1+u)^k (1 + (k-1) W),   W the product of max(1, factor), and twice that with the 2;
-                                        in E2 of max(g, t) max(1, s + Ds) only
+    Ek = eta/2 (1+u)^k (1 + (k-1) W),   W the product of all max(1, factor); twice that for c, c m
+    E2 = eta/2 (1+u)^2 (1 + max(1, s+Ds) (max(1, g) + max(1, t)))
 
 Overflow. A partial product is at most 2 W, so that it cannot overflow where 2 W cannot.
 
@@ -207,7 +207,7 @@ def _bound(
         later=multiply(multiply(c.weight, rounding.later_events(4)), in_sum),
         reach=multiply(multiply(c.reach, of_c), in_sum),
     )
-    # max(g, t) <= max(1, g) max(1, t), but closer: an underflow of s t meets g, one of g s meets t.
+    # An underflow of s t meets g alone, one of g s meets t alone.
     later = multiply(multiply(_at_least_one(s.reach), rounding.later_events(2)), in_sum)
     gradient = _Term(
         slope=multiply(d.error(of_d), in_sum),

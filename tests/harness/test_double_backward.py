@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -52,6 +53,19 @@ def test_what_raises_is_unsupported_with_its_message() -> None:
     assert "differentiated twice, it raises ArithmeticError: no luck" == unsupported(
         activation(raises)
     )
+    assert "it raises SystemExit: 3" in (
+        unsupported(activation(lambda _: sys.exit(3), "exits")) or ""
+    )
+
+
+def test_an_interrupt_goes_through() -> None:
+    """Ctrl-C is no property of the subject."""
+
+    def interrupted(x: torch.Tensor) -> torch.Tensor:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        unsupported(activation(interrupted))
 
 
 @pytest.mark.parametrize("name", ["textbook", "autograd", "torch-tanh"])

@@ -18,6 +18,7 @@ from harness.explain import explain_case, read_case
 from harness.hexfloat import hex_text
 from harness.subjects import Kind, Subject, SubjectError
 from tests.harness import faulty
+from tests.harness.breaking import two_slopes
 
 CASE = Case("float32", (1.0, -0.5), (0.5, 0.25), 0.125, 2.0)
 
@@ -243,3 +244,13 @@ class TestReading:
             read_case(str(path))
         with pytest.raises(UsageError, match=r"cannot be read .Is a directory."):
             read_case(str(tmp_path))
+
+
+def test_laws_are_checked() -> None:
+    """All that apply, so that the case of a broken law shows it again; observed ones say so."""
+    lines = explain_case(faulty.ignores_strides, CASE).splitlines()
+    assert any(each.startswith("breaks the law layout: laid out strided") for each in lines)
+    subject = Subject("two_slopes", Kind.NEURON, two_slopes)
+    lines = explain_case(subject, Case("float32", (), (), 1.0, 1.0)).splitlines()
+    assert any(each.startswith("breaks the observed law gradient-even: with") for each in lines)
+    assert "breaks" not in explain_case("textbook", CASE)
