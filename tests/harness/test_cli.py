@@ -702,6 +702,8 @@ class TestInterrupt:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # A shell ignores SIGINT in what it runs in the background, and a child inherits that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         deadline = time.monotonic() + 300
         while not mark.exists() and process.poll() is None and time.monotonic() < deadline:

@@ -123,6 +123,8 @@ def test_ctrl_c_is_exit_5() -> None:
         stderr=subprocess.PIPE,
         env=environment(),
         text=True,
+        # A shell ignores SIGINT in what it runs in the background, and a child inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(6)
     os.kill(process.pid, signal.SIGINT)

@@ -32,6 +32,11 @@ sys.exit(supervised(work, lost))
 """
 
 
+def _heed_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def program(body: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM.format(body=body)],
@@ -40,8 +45,8 @@ def program(body: str) -> subprocess.Popen[str]:
         text=True,
         env=environment(),
         start_new_session=True,
-        # A shell that runs the tests in the background lets them ignore it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        # A shell that runs the tests in the background, or nohup, lets them ignore these.
+        preexec_fn=_heed_signals,
     )
 
 
