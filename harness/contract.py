@@ -91,10 +91,12 @@ def judge_neuron(
     )
     return Judgement(
         {
-            "output": _judge("output", [neuron.output], [output], computed["output"], arithmetic),
+            "output": judge_quantity(
+                "output", [neuron.output], [output], computed["output"], arithmetic
+            ),
             "input_gradient": tuple(multiples[:n]),
             "weight_gradient": tuple(multiples[n:]),
-            "bias_gradient": _judge(
+            "bias_gradient": judge_quantity(
                 "bias_gradient", [d], [gradient.itself()], computed["bias_gradient"], arithmetic
             ),
         }
@@ -124,7 +126,7 @@ def _judge_not_finite(
     }
     return Judgement(
         {
-            name: _judge(name, reals, [bound] * len(reals), computed[name], arithmetic)
+            name: judge_quantity(name, reals, [bound] * len(reals), computed[name], arithmetic)
             for name, reals in expected.items()
         }
     )
@@ -143,7 +145,7 @@ def judge_tanh_gradient(
     g = exact(upstream_gradient)
     reals = [tanh_gradient(y, upstream_gradient) for y in outputs]
     bounds = [_tanh_gradient_bound(exact(y), g, arithmetic) for y in outputs]
-    return Judgement({"gradient": _judge("gradient", reals, bounds, computed, arithmetic)})
+    return Judgement({"gradient": judge_quantity("gradient", reals, bounds, computed, arithmetic)})
 
 
 def _tanh_gradient_bound(y: Exact, g: Exact, arithmetic: Arithmetic) -> Bound:
@@ -163,13 +165,17 @@ def _tanh_gradient_bound(y: Exact, g: Exact, arithmetic: Arithmetic) -> Bound:
     ).itself()
 
 
-def _judge(
+def judge_quantity(
     name: str,
     reals: Sequence[Real],
     bounds: Sequence[Bound],
     computed: Sequence[float],
     arithmetic: Arithmetic,
 ) -> tuple[Element, ...]:
+    """The elements of one quantity, each an exact value with its bound.
+
+    Raises ValueError if there are not as many computed values.
+    """
     _require_length(name, computed, len(reals))
     return tuple(
         _judge_element(real, bound, value, arithmetic)

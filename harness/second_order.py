@@ -14,7 +14,7 @@ from typing import Final
 import torch
 
 from harness.case import Case
-from harness.contract import _judge as judge_quantity
+from harness.contract import judge_quantity
 from harness.direction import Direction
 from harness.double_backward import Pass, differentiating, first_pass, second_pass, unsupported
 from harness.evaluate import Evaluation
