@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import torch
 
+from harness.bank.pieces import backward, custom
 from harness.contract import NEURON_QUANTITIES, TANH_GRADIENT_QUANTITIES
 from harness.subjects import Kind
+from harness.subjects.autograd import autograd
 from harness.subjects.textbook import textbook
 
 Tensor = torch.Tensor
@@ -31,6 +33,17 @@ PLAIN: Final[Mapping[Kind, Callable[..., Any]]] = {
     Kind.NEURON: textbook,
     Kind.ACTIVATION: torch.tanh,
     Kind.TANH_GRADIENT: lambda y, dy: dy * (1 - y * y),
+}
+
+#: Two ways to write each kind in plain torch, by formula and by torch's own derivative. They are
+#: equally right, and differ by a rounding or two.
+EAGER: Final[Mapping[Kind, tuple[Callable[..., Any], ...]]] = {
+    Kind.NEURON: (textbook, autograd),
+    Kind.ACTIVATION: (torch.tanh, lambda x: custom(x, torch.tanh, backward)),
+    Kind.TANH_GRADIENT: (
+        PLAIN[Kind.TANH_GRADIENT],
+        lambda y, dy: torch.ops.aten.tanh_backward(dy, y),
+    ),
 }
 
 

@@ -112,10 +112,10 @@ def _results_section(selftest: Selftest) -> str:
     ]
     rows = totals(selftest)
     if rows:
-        parts += ["\nPairs of a fault and a dtype, caught of judged:\n", _counts("", rows)]
+        parts += ["\nPairs of a fault and a dtype, caught of judged:\n", _counts("", rows), ""]
     alarms = false_alarms(selftest)
     if alarms:
-        parts += ["\nFalse alarms, sound subjects flagged of judged:\n", _counts("", alarms), ""]
+        parts += ["False alarms, sound subjects flagged of judged:\n", _counts("", alarms), ""]
         parts += [
             f"- {name} flags {', '.join(flagged)}"
             for name in CONTESTANTS

@@ -38,7 +38,9 @@ def totals(selftest: Selftest) -> dict[str, list[Count]]:
     """Faults caught by each contestant: by group, over all, by dtype, and as whole faults."""
     rows: dict[str, Sequence[Trial]] = {}
     for fault in selftest.faults:
-        rows[fault.group] = [*rows.get(fault.group, ()), *selftest.of(fault)]
+        trials = selftest.of(fault)
+        if trials:
+            rows[fault.group] = [*rows.get(fault.group, ()), *trials]
     everything = selftest.among(selftest.faults)
     rows["all groups"] = everything
     for dtype in DTYPES:
