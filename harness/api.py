@@ -14,11 +14,12 @@ from harness.environment import describe_environment
 from harness.errors import CannotVerify, UsageError
 from harness.flush import flushing, subnormals_kept
 from harness.grade import Grade
+from harness.judge import Plan
 from harness.locate import locator
 from harness.subjects import Kind, Stated, Subject, load
 from harness.subjects.registry import from_object
 from harness.verdict import Verdict, Verification
-from harness.verifier import Plan, verify_one
+from harness.verifier import verify_one
 from reference.bounds import default_arithmetic
 
 DEFAULT_EXAMPLES = 1000

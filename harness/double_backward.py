@@ -7,13 +7,15 @@ autograd, as a double backward does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
 
 import torch
 
 from harness.case import Case
 from harness.direction import Direction
+from harness.errors import one_line
 from harness.subjects import Kind, Subject
 from harness.tensors import arguments
 
@@ -143,22 +145,15 @@ def unsupported(subject: Subject, dtype: str = "float32", device: str = "cpu") -
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        text = " ".join(str(error).split())
-        return f"differentiated twice, it raises {type(error).__name__}: {text}"
+        return f"differentiated twice, it raises {one_line(error)}"
     return None
 
 
-class differentiating:
+@contextmanager
+def differentiating() -> Iterator[None]:
     """A context in which autograd records, whatever the grad mode around it."""
-
-    def __enter__(self) -> None:
-        self._modes = torch.inference_mode(False), torch.enable_grad()
-        for mode in self._modes:
-            mode.__enter__()
-
-    def __exit__(self, *exception: Any) -> None:
-        for mode in reversed(self._modes):
-            mode.__exit__(*exception)
+    with torch.inference_mode(False), torch.enable_grad():
+        yield
 
 
 def _depends_on(output: torch.Tensor, leaf: torch.Tensor) -> bool:

@@ -14,6 +14,7 @@ import torch
 
 from harness.case import Case
 from harness.contract import NEURON_QUANTITIES, TANH_GRADIENT_QUANTITIES
+from harness.errors import one_line
 from harness.flush import flushing
 from harness.laws import LAWS, CallFailed, Values
 from harness.laws.of_a_call import (
@@ -82,7 +83,7 @@ class Evaluator:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            return Evaluation(None, {}, raised=_one_line(error))
+            return Evaluation(None, {}, raised=one_line(error))
         finally:
             after = TorchState.now(self._flushed_after)
             if after != state:
@@ -158,7 +159,7 @@ class Evaluator:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            raise CallFailed(f"raised {_one_line(error)}") from None
+            raise CallFailed(f"raised {one_line(error)}") from None
         finally:
             if TorchState.now(self._flushed_after) != state:
                 state.restore()
@@ -253,13 +254,3 @@ def _untouched(argument: torch.Tensor, copy: torch.Tensor) -> bool:
 
 def _form(tensor: torch.Tensor) -> tuple[object, ...]:
     return tensor.dtype, tensor.shape, tensor.layout, tensor.device
-
-
-def _one_line(error: BaseException) -> str:
-    try:
-        text = " ".join(str(error).split())
-    except Exception:
-        text = ""
-    # A lone surrogate, as in the name of a file that is not UTF-8, has no place in JSON.
-    text = text.encode(errors="backslashreplace").decode()
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

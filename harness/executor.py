@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
 from concurrent.futures import Executor as FutureExecutor
@@ -74,7 +75,7 @@ class _Serial:
             yield item, function(item)
 
 
-class _Futures:
+class _Futures(ABC):
     """Work over a `concurrent.futures` executor, with few items handed over at a time."""
 
     def __init__(self, executor: FutureExecutor, workers: Callable[[], int]) -> None:
@@ -139,9 +140,9 @@ class _Futures:
             future.set_exception(error)
             return future
 
+    @abstractmethod
     def _replace(self) -> list[int]:
         """Workers in place of those that were lost, and the exit codes of these, where known."""
-        raise NotImplementedError
 
 
 class _Cluster(_Futures):

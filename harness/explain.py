@@ -14,11 +14,10 @@ from harness.errors import CannotVerify, UsageError
 from harness.failure import decimal
 from harness.flush import subnormals_kept
 from harness.hexfloat import hex_text
-from harness.judge import every_law
+from harness.judge import Finding, Judge, Plan, every_law
 from harness.laws import LAWS
 from harness.subjects import Kind, Subject
 from harness.subjects.output_only import output_neuron, works_on_floats
-from harness.verifier import Finding, Judge, Plan
 from reference.exact import Exact
 from reference.neuron import neuron
 from reference.real import Real

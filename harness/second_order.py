@@ -17,6 +17,7 @@ from harness.case import Case
 from harness.contract import judge_quantity
 from harness.direction import Direction
 from harness.double_backward import Pass, differentiating, first_pass, second_pass, unsupported
+from harness.errors import one_line
 from harness.evaluate import Evaluation
 from harness.flush import flushing
 from harness.judgement import Bound, Judgement
@@ -82,7 +83,7 @@ class SecondOrderEvaluator:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            return Evaluation(None, {}, raised=_one_line(error))
+            return Evaluation(None, {}, raised=one_line(error))
         if products:
             values = dict(zip(SECOND_ORDER_QUANTITIES, map(floats, products), strict=True))
         try:
@@ -91,7 +92,7 @@ class SecondOrderEvaluator:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            found = [f"a second backward over the same graph raised {_one_line(error)}"]
+            found = [f"a second backward over the same graph raised {one_line(error)}"]
         broken = [message for message in found if message is not None]
         return Evaluation(values, {RETAIN_GRAPH: broken[0]} if broken else {})
 
@@ -160,8 +161,3 @@ def _bound(
         for rung in (bounds.textbook, bounds.stable)
     )
     return Bound(textbook, stable, hazard=hazard)
-
-
-def _one_line(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -30,8 +30,6 @@ from harness.subjects import Kind
 from harness.tally import Spot, Tally
 from harness.verdict import Counterexample, LawVerdict, Verdict
 
-__all__ = ["Finding", "Judge", "Plan", "verify_one"]
-
 OnCase = Callable[[], None]
 
 

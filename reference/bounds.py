@@ -49,9 +49,9 @@ from reference.elementary import tanh_sech2
 from reference.exact import Exact
 from reference.formats import BINARY32, Format
 from reference.neuron import ExactNeuron
+from reference.outward import half, larger, total, twice, up
 from reference.real import just_inside
 
-_BOUND_BITS = 64
 _POINT_BITS = 128
 _CURVE_BITS = 96
 
@@ -177,9 +177,9 @@ def neuron_bounds(neuron: ExactNeuron, arithmetic: Arithmetic) -> NeuronBounds |
     # tanh is less than the end of its enclosure, which may be 1, where the ulp is twice as large.
     top = just_inside(far.tanh.upper) if farthest.mantissa else ZERO
     tolerance = multiply(from_float(arithmetic.activation_ulps), format.ulp(top))
-    output = _up(add(spread, tolerance))
+    output = up(add(spread, tolerance))
     if arithmetic.flush_to_zero:
-        output = _up(add(output, _twice(format.smallest_normal)))
+        output = up(add(output, twice(format.smallest_normal)))
 
     y = add(here.tanh.upper, output)
     s = here.sech2.upper
@@ -187,8 +187,8 @@ def neuron_bounds(neuron: ExactNeuron, arithmetic: Arithmetic) -> NeuronBounds |
     # Each of the eight roundings of a stable form may underflow: eta/2, or N where flushed (t of
     # 4t/(1+t)^2 weighs four times).
     least = format.smallest_normal if arithmetic.flush_to_zero else format.smallest_subnormal
-    stable = _sum(
-        _larger(subtract(steepest, here.sech2.lower), subtract(s, far.sech2.lower))
+    stable = total(
+        larger(subtract(steepest, here.sech2.lower), subtract(s, far.sech2.lower))
         if error.mantissa
         else ZERO,
         multiply(Dyadic(8 * u.mantissa, u.exponent), steepest),
@@ -198,10 +198,10 @@ def neuron_bounds(neuron: ExactNeuron, arithmetic: Arithmetic) -> NeuronBounds |
         multiply(output, add(here.tanh.upper, y)),
         multiply(u, multiply(y, y)),
     )
-    textbook = _sum(multiply(one_plus_u, square), multiply(u, s))
+    textbook = total(multiply(one_plus_u, square), multiply(u, s))
     if arithmetic.flush_to_zero:
-        textbook = _sum(textbook, _twice(format.smallest_normal))
-    textbook = _larger(textbook, stable)
+        textbook = total(textbook, twice(format.smallest_normal))
+    textbook = larger(textbook, stable)
 
     g = neuron.upstream_gradient
     return NeuronBounds(
@@ -232,13 +232,13 @@ def tanh_gradient_bounds(
     u = format.unit_roundoff
     square = multiply(output, output)
     s = magnitude(subtract(ONE, square))
-    least = format.smallest_normal if arithmetic.flush_to_zero else _half(format.smallest_subnormal)
-    stable = _sum(multiply(Dyadic(8 * u.mantissa, u.exponent), s), least)
-    textbook = _larger(
-        _sum(
+    least = format.smallest_normal if arithmetic.flush_to_zero else half(format.smallest_subnormal)
+    stable = total(multiply(Dyadic(8 * u.mantissa, u.exponent), s), least)
+    textbook = larger(
+        total(
             multiply(add(ONE, u), add(multiply(u, square), least)),
             multiply(u, s),
-            _twice(least) if arithmetic.flush_to_zero else ZERO,
+            twice(least) if arithmetic.flush_to_zero else ZERO,
         ),
         stable,
     )
@@ -256,18 +256,18 @@ def _gradient_bound(
     one_plus_u = add(ONE, u)
     size = magnitude(upstream_gradient) if isinstance(upstream_gradient, Dyadic) else ZERO
     largest = multiply(size, s)
-    least = format.smallest_normal if arithmetic.flush_to_zero else _half(format.smallest_subnormal)
-    d = _sum(multiply(multiply(size, sech2_bound), one_plus_u), multiply(u, largest), least)
+    least = format.smallest_normal if arithmetic.flush_to_zero else half(format.smallest_subnormal)
+    d = total(multiply(multiply(size, sech2_bound), one_plus_u), multiply(u, largest), least)
     flushed = arithmetic.flush_to_zero
     if flushed and compare(size, format.smallest_normal) < 0:
-        d = _sum(d, largest)
+        d = total(d, largest)
     reach = add(largest, d)
     return GradientBound(
         sech2=sech2_bound,
         bias_gradient=d,
-        slope=_sum(multiply(d, one_plus_u), multiply(u, reach)),
+        slope=total(multiply(d, one_plus_u), multiply(u, reach)),
         absolute=least,
-        subnormal_slope=_up(reach),
+        subnormal_slope=up(reach),
         subnormal=format.smallest_normal if flushed else ZERO,
     )
 
@@ -284,10 +284,10 @@ def _preactivation_bound(neuron: ExactNeuron, arithmetic: Arithmetic) -> Dyadic 
     events = Dyadic(n + 1, format.least_ulp_exponent - 1)
     if arithmetic.flush_to_zero:
         # n products, n additions, the sum's rounding to the format and b may each lose N.
-        events = _sum(
+        events = total(
             multiply(Dyadic(2 * n + 2, 0), format.smallest_normal), _subnormal_terms(neuron, format)
         )
-    return _sum(multiply(growth, neuron.absolute_sum), multiply(add(ONE, growth), events))
+    return total(multiply(growth, neuron.absolute_sum), multiply(add(ONE, growth), events))
 
 
 def _exact_in_any_order(neuron: ExactNeuron, format: Format) -> bool:
@@ -334,7 +334,7 @@ def _growth(n: int, format: Format, accumulation: Format) -> Dyadic | None:
     one_plus_gamma = Dyadic(-((-1 << k + 128) // rest), -128)
     one_plus_u = add(ONE, format.unit_roundoff)
     cubed = multiply(one_plus_u, multiply(one_plus_u, one_plus_u))
-    return _up(subtract(multiply(cubed, one_plus_gamma), ONE))
+    return up(subtract(multiply(cubed, one_plus_gamma), ONE))
 
 
 def _subnormal_terms(neuron: ExactNeuron, format: Format) -> Dyadic:
@@ -347,27 +347,4 @@ def _subnormal_terms(neuron: ExactNeuron, format: Format) -> Dyadic:
         and isinstance(w, Dyadic)
         and (compare(magnitude(x), least) < 0 or compare(magnitude(w), least) < 0)
     ]
-    return _sum(*lost)
-
-
-def _up(value: Dyadic) -> Dyadic:
-    return truncate_up(value, _BOUND_BITS)
-
-
-def _sum(*terms: Dyadic) -> Dyadic:
-    value = ZERO
-    for term in terms:
-        value = _up(add(value, term))
-    return value
-
-
-def _larger(left: Dyadic, right: Dyadic) -> Dyadic:
-    return left if compare(left, right) >= 0 else right
-
-
-def _half(value: Dyadic) -> Dyadic:
-    return Dyadic(value.mantissa, value.exponent - 1)
-
-
-def _twice(value: Dyadic) -> Dyadic:
-    return Dyadic(value.mantissa, value.exponent + 1)
+    return total(*lost)

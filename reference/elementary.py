@@ -34,6 +34,15 @@ class Enclosure(NamedTuple):
     lower: Dyadic
     upper: Dyadic
 
+    @property
+    def aligned(self) -> Enclosure:
+        """The same interval, with ends of the same exponent."""
+        (low, left), (high, right) = self
+        common = min(left, right)
+        return Enclosure(
+            Dyadic(low << left - common, common), Dyadic(high << right - common, common)
+        )
+
 
 class TanhSech2(NamedTuple):
     """Enclosures of tanh(a) and sech^2(a) at the same point."""

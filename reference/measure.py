@@ -16,6 +16,7 @@ from reference.dyadic import (
     ratio,
     subtract,
 )
+from reference.elementary import Enclosure
 from reference.formats import Format
 from reference.real import Real
 
@@ -70,26 +71,19 @@ def _quick(exact: Real, computed: float, format: Format) -> Error | None:
     factor, curve = exact
     if curve is None or not isinstance(factor, Dyadic):
         return None
-    (low, exponent), (high, _) = exact.first_enclosure
-    decided = decide(low, high, exponent, computed, format)
-    if decided is None:
-        return None
-    difference, scale, quantum, correct, faithful = decided
-    return Error(Dyadic(difference, scale), quantum, correct, faithful)
+    return _decide(exact.first_enclosure, computed, format)
 
 
-def decide(
-    low: int, high: int, exponent: int, computed: float, format: Format
-) -> tuple[int, int, int, bool, bool] | None:
+def _decide(enclosure: Enclosure, computed: float, format: Format) -> Error | None:
     """The error of a finite `computed` where one enclosure decides everything, as it does for all
     but a few in 10^12; None where it does not.
 
-    The exact value r lies inside (low, high) * 2^exponent. Returns the signed difference from it as
-    an integer and its exponent, log2 of the ulp, and whether `computed` is correct and faithful.
-    Plain integers, since this is the inner loop of every verification. With r in [2^k, 2^(k+1)) and
-    ulp(r) the spacing of the floats there, both ends included, a float c is r rounded iff
-    |c - r| < ulp/2, and one of the two around r iff |c - r| < ulp and |c| >= 2^k.
+    The exact value r lies inside the enclosure, whose ends have the same exponent. Plain integers,
+    since every verification does this often. With r in [2^k, 2^(k+1)) and ulp(r) the spacing of the
+    floats there, both ends included, a float c is r rounded iff |c - r| < ulp/2, and one of the two
+    around r iff |c - r| < ulp and |c| >= 2^k.
     """
+    (low, exponent), (high, _) = enclosure
     mantissa, computed_exponent = from_float(computed)
     sign = 1
     if low < 0:
@@ -122,7 +116,7 @@ def decide(
         faithful = largest < ulp and (
             quantum == least or mantissa.bit_length() + scale >= length + exponent
         )
-    return sign * difference, scale, quantum, correct, faithful
+    return Error(Dyadic(sign * difference, scale), quantum, correct, faithful)
 
 
 def _careful(exact: Real, computed: float, format: Format, flush_to_zero: bool) -> Error:

@@ -45,12 +45,8 @@ class Curve:
         known = self._known.get(bits)
         if known is None:
             pair = tanh_sech2(self.argument, bits)
-            lower, upper = pair.tanh if self.name == "tanh" else pair.sech2
-            common = min(lower.exponent, upper.exponent)
-            known = self._known[bits] = Enclosure(
-                Dyadic(lower.mantissa << lower.exponent - common, common),
-                Dyadic(upper.mantissa << upper.exponent - common, common),
-            )
+            found = pair.tanh if self.name == "tanh" else pair.sech2
+            known = self._known[bits] = found.aligned
         return known
 
 

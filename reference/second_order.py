@@ -199,11 +199,7 @@ class Combination:
                 found = multiply(lower, sech2.upper), multiply(upper, sech2.lower)
             lower, upper = truncate_down(found[0], bits + 8), truncate_up(found[1], bits + 8)
             if _narrow(lower, upper, bits):
-                common = min(lower.exponent, upper.exponent)
-                return Enclosure(
-                    Dyadic(lower.mantissa << lower.exponent - common, common),
-                    Dyadic(upper.mantissa << upper.exponent - common, common),
-                )
+                return Enclosure(lower, upper).aligned
             working *= 2
 
     def _negligible(self, sech2: Dyadic) -> Enclosure:

@@ -63,15 +63,14 @@ from reference.dyadic import (
     magnitude,
     multiply,
     subtract,
-    truncate_up,
 )
 from reference.elementary import tanh_sech2
 from reference.exact import Exact
 from reference.formats import Format
+from reference.outward import larger, total, twice, up
 from reference.real import Real
 from reference.second_order import ExactHessianProduct
 
-_BOUND_BITS = 64
 _CURVE_BITS = 96
 
 
@@ -128,7 +127,7 @@ class HessianProductBound:
         if not terms.mantissa:
             return ZERO
         rounded = multiply(self.rounding.unit, _size(value))
-        return _up(add(terms, add(rounded, self.rounding.lost)))
+        return up(add(terms, add(rounded, self.rounding.lost)))
 
     def overflow_possible(self, multiplier: Exact, tangent: Exact) -> bool:
         """Whether a partial product of c * multiplier or d * tangent may overflow."""
@@ -184,7 +183,7 @@ def _tangent_error(three_roundings: Dyadic, absolute_sum: Dyadic, rounding: _Rou
     0 stays, for then no order of evaluation rounds."""
     if not three_roundings.mantissa:
         return ZERO
-    return _sum(
+    return total(
         multiply(three_roundings, rounding.grown(1)),
         multiply(rounding.unit, absolute_sum),
         rounding.lost,
@@ -199,7 +198,7 @@ def _bound(
     bias = ZERO
     if c.reach.mantissa:
         events = add(rounding.event(3), multiply(c.weight, rounding.later_events(3)))
-        bias = _twice(_up(add(c.error(rounding.grown(3)), events)))
+        bias = twice(up(add(c.error(rounding.grown(3)), events)))
     in_sum = rounding.grown(1)
     curvature = _Term(
         slope=multiply(c.error(of_c), in_sum),
@@ -217,9 +216,9 @@ def _bound(
     )
     return HessianProductBound(
         bias=bias,
-        curvature=_Term(*(_up(_twice(each)) for each in curvature)),
-        gradient=_Term(*map(_up, gradient)),
-        largest=_twice(multiply(c.weight, rounding.grown(4))),
+        curvature=_Term(*(up(twice(each)) for each in curvature)),
+        gradient=_Term(*map(up, gradient)),
+        largest=twice(multiply(c.weight, rounding.grown(4))),
         largest_gradient=multiply(d.weight, rounding.grown(2)),
         rounding=rounding,
     )
@@ -255,7 +254,7 @@ class _Product(NamedTuple):
     def error(self, growth: Dyadic) -> Dyadic:
         """The bound of its error, with `growth` for its roundings."""
         exact = _product(factor.size for factor in self.factors)
-        return _up(subtract(multiply(self.reach, growth), exact))
+        return up(subtract(multiply(self.reach, growth), exact))
 
 
 class _Rounding(NamedTuple):
@@ -297,7 +296,7 @@ class _Rounding(NamedTuple):
 
     def computed(self, size: Dyadic, error: Dyadic) -> _Factor:
         """A factor that is computed with an error."""
-        return _Factor(size, _sum(error, self.lost))
+        return _Factor(size, total(error, self.lost))
 
 
 def _magnitude(value: Exact) -> Dyadic:
@@ -316,24 +315,5 @@ def _product(factors: Iterable[Dyadic]) -> Dyadic:
     return value
 
 
-def _sum(*terms: Dyadic) -> Dyadic:
-    value = ZERO
-    for term in terms:
-        value = _up(add(value, term))
-    return value
-
-
-def _up(value: Dyadic) -> Dyadic:
-    return truncate_up(value, _BOUND_BITS)
-
-
-def _larger(left: Dyadic, right: Dyadic) -> Dyadic:
-    return left if compare(left, right) >= 0 else right
-
-
 def _at_least_one(value: Dyadic) -> Dyadic:
-    return _larger(value, ONE)
-
-
-def _twice(value: Dyadic) -> Dyadic:
-    return Dyadic(value.mantissa, value.exponent + 1)
+    return larger(value, ONE)

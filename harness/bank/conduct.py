@@ -128,6 +128,7 @@ class _Overwriting(torch.autograd.Function):
 )
 def overwrites_what_it_kept(x: Tensor) -> Tensor:
     """1 - y*y is multiplied by g in place, and by g once more in a second backward pass."""
+    # torch leaves `apply` untyped.
     y: Tensor = _Overwriting.apply(x)  # type: ignore[no-untyped-call]
     return y
 

@@ -54,6 +54,7 @@ class _Custom(torch.autograd.Function):
 
 def custom(x: Tensor, value: Value, gradient: Gradient) -> Tensor:
     """value(x), whose backward pass is gradient(g, x, y), both elementwise."""
+    # torch leaves `apply` untyped.
     y: Tensor = _Custom.apply(x, value, gradient)  # type: ignore[no-untyped-call]
     return y
 

@@ -20,13 +20,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from harness.errors import CannotVerify
+from harness.errors import CannotVerify, one_line
 from harness.hunt import scores
 from harness.hunt.plan import Plan
 from harness.hunt.scores import Objective
 from harness.subjects import Kind
 from harness.subjects.output_only import works_on_floats
-from harness.sweep.apply import Arguments, Subject, SubjectFailed, carried, one_line, probe
+from harness.sweep.apply import Arguments, Subject, SubjectFailed, carried, probe
 from harness.sweep.oracle import LONGEST, oracle
 from harness.tensors import torch_dtype
 from reference import certified
@@ -190,7 +190,7 @@ class Evaluator:
         except SubjectFailed:
             raise
         except (Exception, SystemExit) as error:
-            raise SubjectFailed(one_line(error)) from error
+            raise SubjectFailed(f"raised {one_line(error)}") from error
 
     def _scalars(self, bits: Bits) -> Bits:
         # The quickest way from a function of floats to an array: no float is boxed twice.

@@ -12,10 +12,10 @@ from harness.grade import Grade
 from harness.hunt.evaluate import Evaluator, Form
 from harness.hunt.plan import Plan
 from harness.hunt.scores import Objective
+from harness.judge import Judge
 from harness.judgement import Element
 from harness.patterns import encode
 from harness.subjects import Kind
-from harness.verifier import Judge
 from reference.dyadic import Dyadic, from_float, magnitude, multiply, ratio
 from reference.neuron import neuron
 

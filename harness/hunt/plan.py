@@ -7,10 +7,10 @@ from math import isfinite
 
 from harness.errors import UsageError
 from harness.grade import Grade
+from harness.judge import Plan as VerifyPlan
 from harness.subjects import Kind, Subject
 from harness.sweep.plan import Plan as SweepPlan
 from harness.target import Target, require_target
-from harness.verifier import Plan as VerifyPlan
 from reference.bounds import default_arithmetic
 
 DEFAULT_SECONDS = 60.0

@@ -14,9 +14,8 @@ from typing import Final
 
 from harness.case import Case, Layout
 from harness.hexfloat import hex_text
-from harness.laws.law import CallFailed, Check, Law, Look, Seen, place, same
+from harness.laws.law import EVERY, CallFailed, Check, Law, Look, Seen, place, same
 from harness.laws.points import preactivation
-from harness.laws.symmetries import EVERY
 from harness.subjects import Kind
 
 #: Lanes that are added: more than two of the widest vectors of binary64, and odd.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import torch
 
 from harness.case import Case
 from harness.hexfloat import hex_text
 from harness.subjects import Kind
+
+#: Ten laws call the subject again. They take turns, so that not every case pays for a call.
+EVERY: Final = 16
 
 #: The floats of each quantity.
 Values = Mapping[str, Sequence[float]]

@@ -14,12 +14,10 @@ from typing import Final
 import torch
 
 from harness.case import Case
-from harness.laws.law import Check, Law, Look, Seen
+from harness.laws.law import EVERY, Check, Law, Look, Seen
 from harness.subjects import Kind
 from harness.tensors import torch_dtype
 
-#: Half a dozen calls, and what they show hardly depends on the case.
-_EVERY: Final = 16
 #: Elements of storage for each element of an argument: another dtype is up to four times as wide.
 _ROOM: Final = 4
 
@@ -78,7 +76,7 @@ def _accepts(mismatches: Callable[[Case, Look], Iterator[_Mismatch]]) -> Check:
                 return f"{what}: accepted; expected an error"
         return None
 
-    return Check(breach, every=_EVERY)
+    return Check(breach, every=EVERY)
 
 
 MISMATCH_RAISES: Final = Law(

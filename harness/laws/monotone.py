@@ -13,9 +13,8 @@ from typing import Final
 
 from harness.case import Case
 from harness.hexfloat import hex_text
-from harness.laws.law import Check, Law, Look, Seen
+from harness.laws.law import EVERY, Check, Law, Look, Seen
 from harness.laws.points import preactivation
-from harness.laws.symmetries import EVERY
 from harness.subjects import Kind
 from reference.dyadic import from_float
 

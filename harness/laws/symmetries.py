@@ -13,12 +13,10 @@ from dataclasses import replace
 from typing import Final
 
 from harness.case import Case
-from harness.laws.law import Check, Expected, Law, Look, Seen, Values, difference, same
+from harness.laws.law import EVERY, Check, Expected, Law, Look, Seen, Values, difference, same
 from harness.subjects import Kind
 from reference.formats import Format
 
-#: Ten laws take turns, so that not every case pays for a further call.
-EVERY: Final = 16
 _NEURONS: Final = (Kind.NEURON, Kind.ACTIVATION)
 #: How far from underflow a result must be for its intermediate results to be so too.
 _MARGIN_BITS: Final = 4

@@ -14,9 +14,8 @@ from typing import Final
 from harness.case import Case, Layout
 from harness.hexfloat import hex_text
 from harness.laws.lanes import finite_preactivation
-from harness.laws.law import CallFailed, Check, Law, Look, Seen, Values, difference, place
+from harness.laws.law import EVERY, CallFailed, Check, Law, Look, Seen, Values, difference, place
 from harness.laws.points import preactivation
-from harness.laws.symmetries import EVERY
 from harness.subjects import Kind
 
 _LANES: Final = 17

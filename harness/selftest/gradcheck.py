@@ -146,6 +146,7 @@ def differentiable(subject: Subject) -> Callable[..., Any]:
     match subject.kind:
         case Kind.ACTIVATION:
             return subject.function
+        # torch leaves `apply` untyped.
         case Kind.NEURON:
             return lambda x, w, b: _Neuron.apply(x, w, b, subject.function)  # type: ignore[no-untyped-call]
         case Kind.TANH_GRADIENT:

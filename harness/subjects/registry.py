@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
+from harness.errors import one_line
 from harness.subjects.subject import Kind, Subject
 
 _BUILTINS: Final = MappingProxyType(
@@ -217,7 +218,7 @@ def _importable(directory: Path) -> Iterator[None]:
 
 def _failed_import(name: str, place: str, error: BaseException) -> SubjectImportError:
     return SubjectImportError(
-        f"{name!r} cannot be imported: {place} raised {_one_line(error)}; expected an import "
+        f"{name!r} cannot be imported: {place} raised {one_line(error)}; expected an import "
         "without an error; import it in Python to see the traceback"
     )
 
@@ -264,7 +265,7 @@ def _callable(name: str, found: Any) -> Callable[..., Any]:
         except Exception as error:
             raise SubjectError(
                 f"{name!r} is an nn.Module class that cannot be made without arguments "
-                f"({_one_line(error)}); expected one that can; name an instance instead"
+                f"({one_line(error)}); expected one that can; name an instance instead"
             ) from error
     if not callable(found):
         raise SubjectError(
@@ -273,8 +274,3 @@ def _callable(name: str, found: Any) -> Callable[..., Any]:
         )
     result: Callable[..., Any] = found
     return result
-
-
-def _one_line(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

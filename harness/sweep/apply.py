@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from harness.errors import CannotVerify
+from harness.errors import CannotVerify, one_line
 from harness.subjects import Kind
 from harness.sweep.plan import NEGATIVE, NEGATIVE_GRADIENT, Plan
 from harness.tensors import torch_dtype
@@ -135,7 +135,7 @@ class Subject:
         except SubjectFailed:
             raise
         except (Exception, SystemExit) as error:
-            raise SubjectFailed(one_line(error)) from error
+            raise SubjectFailed(f"raised {one_line(error)}") from error
 
     def single(self, given: Arguments) -> Results:
         """The same by one call for each number: a neuron without vmap, others on one element."""
@@ -146,7 +146,7 @@ class Subject:
         except SubjectFailed:
             raise
         except (Exception, SystemExit) as error:
-            raise SubjectFailed(one_line(error)) from error
+            raise SubjectFailed(f"raised {one_line(error)}") from error
 
     def product(self, gradient: Bits, x: Bits) -> Bits:
         """d * x in the subject's dtype, which a neuron's weight gradient should be."""
@@ -246,12 +246,6 @@ def joined(parts: Sequence[Results]) -> Results:
         found = [bits for bits in column if bits is not None]
         columns.append(np.concatenate(found) if found else None)
     return Results(*columns)  # type: ignore[arg-type]
-
-
-def one_line(error: BaseException) -> str:
-    """The type and message of an exception on one line."""
-    text = " ".join(str(error).split())
-    return f"raised {type(error).__name__}: {text}" if text else f"raised {type(error).__name__}"
 
 
 def probe(plan: Plan) -> tuple[Plan, str | None]:

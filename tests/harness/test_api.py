@@ -15,6 +15,7 @@ from harness import CannotVerify, Grade, UsageError, VerificationError
 from harness.api import DEFAULT_REQUIRED, fresh_seed, make_plans, run_plans, verify
 from harness.case import DTYPES
 from harness.flush import flushing
+from harness.judge import Plan
 from harness.subjects import (
     Kind,
     Stated,
@@ -24,7 +25,6 @@ from harness.subjects import (
     builtin_subjects,
 )
 from harness.verdict import Verification
-from harness.verifier import Plan
 from tests.flushed import in_flushing_thread
 from tests.harness import faulty
 from tests.harness.command import environment

@@ -26,11 +26,11 @@ import harness.api
 from harness._version import __version__
 from harness.case import DTYPES, Case, Layout
 from harness.grade import Grade
+from harness.judge import Plan
 from harness.laws import LAWS
 from harness.strategies import regimes_for
 from harness.subjects import Kind, builtin_names
 from harness.verdict import Verdict
-from harness.verifier import Plan
 from tests.harness.command import COMMAND, ROOT, Outcome, environment, invoke, spawn
 from tests.harness.test_verdict import PASSING, UNJUDGED
 

@@ -17,12 +17,12 @@ from harness.case import DTYPES, Case, Layout
 from harness.evaluate import CALL_LAWS
 from harness.flush import flushing, subnormals_kept
 from harness.grade import Grade
-from harness.judge import Due, every_law, no_law
+from harness.judge import Due, Finding, Judge, Plan, every_law, no_law
 from harness.laws import LAWS, Seen
 from harness.strategies import Regime, regimes_for
 from harness.subjects import Kind, Stated, Subject, builtin_names, load
 from harness.verdict import Counterexample, Verdict
-from harness.verifier import Finding, Judge, Plan, verify_one
+from harness.verifier import verify_one
 from reference.formats import BFLOAT16
 from tests.flushed import in_flushing_thread
 from tests.harness import faulty

@@ -144,6 +144,19 @@ def test_a_product_that_vanishes_is_correct_as_zero() -> None:
         assert abs(result.ulps[0]) < 1e-9
 
 
+@each_format
+def test_nothing_but_zero_passes_where_a_product_vanishes(format: Format) -> None:
+    """Beyond |a| = 8192, where sech^2 is only bounded, also times the largest number."""
+    largest = exact_nonzero(format.round(format.largest_finite))
+    for g in (1.0, -1.0):
+        d = sech2(exact(9000.0)).times(exact(g))
+        smallest = ldexp(1, format.least_ulp_exponent)
+        computed = [0.0, smallest, -smallest, 2 * smallest, 1.0, -1.0]
+        result = require_equal(d, [largest] * len(computed), computed, format)
+        assert result.decided[0] and result.correct[0]
+        assert not (result.decided & result.faithful)[3:].any()
+
+
 def test_a_long_number_is_no_multiplier() -> None:
     """More than 53 bits do not fit, and are left to exact arithmetic."""
     multipliers: list[Exact] = [Dyadic((1 << 53) - 1, 0), Dyadic((1 << 54) + 1, 0)]

@@ -241,6 +241,7 @@ def test_a_store_that_refuses_at_the_start_is_told() -> None:
             raise StoreError("the disk is full")
 
     with pytest.raises(CannotVerify, match=r"^the disk is full$"):
+        # Of a store, all that the hunt comes to ask for.
         run_hunt(activation(torch.tanh, evaluations=10), store=Refusing())  # type: ignore[arg-type]
 
 

@@ -89,6 +89,7 @@ def test_lanes_of_a_raw_gradient() -> None:
 
     def said_of(*d: float) -> str | None:
         seen = Seen(case, {"gradient": list(d)})
+        # The law reads the values, and asks nothing else of the subject.
         return GRADIENT_SIGN.broken(Kind.TANH_GRADIENT, seen, None)  # type: ignore[arg-type]
 
     assert said_of(0.75, -1e-16, 0.0) is None

@@ -11,6 +11,7 @@ from harness.flush import flushing
 from harness.selftest.contest import (
     CONTESTANTS,
     RIVALS,
+    Outcome,
     Settings,
     Task,
     contest,
@@ -54,7 +55,7 @@ class Counting:
         return once
 
 
-def _judged(rival: Counting, seconds: float = 0.0, name: str = "dot"):  # type: ignore[no-untyped-def]
+def _judged(rival: Counting, seconds: float = 0.0, name: str = "dot") -> Outcome:
     return judged_by_rival(rival, BANK[name].subject, "float32", seconds, 1)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from harness.bank import FAULTS, SOUND
@@ -43,8 +45,8 @@ def test_every_group_has_members() -> None:
     ],
 )
 def test_what_is_not_there_is_told(
-    arguments: tuple[object, ...], error: type[Exception], message: str
+    arguments: tuple[Any, ...], error: type[Exception], message: str
 ) -> None:
     """In one line, with the remedy."""
     with pytest.raises(error, match=message):
-        select(*arguments)  # type: ignore[arg-type]
+        select(*arguments)

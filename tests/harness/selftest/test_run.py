@@ -9,7 +9,7 @@ import pytest
 from harness.executor import ExecutorError
 from harness.selftest.contest import Settings, Task, Trial
 from harness.selftest.entries import select
-from harness.selftest.run import run_selftest, tasks
+from harness.selftest.run import Selftest, run_selftest, tasks
 from tests.harness.selftest.made_up import CAUGHT, GOOD, PASSED, selftest, trial
 
 SETTINGS = Settings(examples=20, seed=1, budget=0.01)
@@ -40,9 +40,9 @@ def _made_up(task: Task) -> Trial:
         "interrupted at once -> 5",
     ],
 )
-def test_exit_status(found: object, status: int) -> None:
+def test_exit_status(found: Selftest, status: int) -> None:
     """What rivals miss or flag has no part in it."""
-    assert status == found.exit_status  # type: ignore[attr-defined]
+    assert status == found.exit_status
 
 
 def test_one_task_for_each_dtype() -> None:

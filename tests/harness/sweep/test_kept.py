@@ -119,7 +119,8 @@ def test_a_wrong_value_on_both_sides_is_seen(name: str, value: float, place: int
     positive = without_factors(positive._replace(**{name: spoilt}))
     # At the very first nothing can fall, and the last may lie anywhere above.
     kept_there = name == "output" and value == 0.1 and place == 0
-    negative = positive._replace(output=positive.output ^ SIGN)  # type: ignore[operator]
+    assert positive.output is not None
+    negative = positive._replace(output=positive.output ^ SIGN)
     assert kept_there == Glance(32).all_kept(given, positive, negative)
 
 
