@@ -280,6 +280,8 @@ def _begin_worker(prepare: tuple[str, ...]) -> None:
     # Standard output is the parent's: there may be JSON on it.
     with suppress(OSError, ValueError):
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    # Standard error holds no line back, and so no subject's last words before it ends its process.
+    sys.stdout = sys.stderr
     for name in prepare:
         importlib.import_module(name)
 

@@ -37,7 +37,8 @@ def command(*arguments: str, cwd: Path, limit: int | None = None) -> subprocess.
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        # Empty, it means buffered, as a user has it.
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""},
         preexec_fn=limited,
     )
 
