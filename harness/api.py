@@ -14,6 +14,8 @@ from harness.environment import describe_environment
 from harness.errors import CannotVerify, UsageError
 from harness.flush import flushing, subnormals_kept
 from harness.grade import Grade
+from harness.isolate.limits import Limits
+from harness.isolate.place import Place, isolation
 from harness.judge import Plan
 from harness.locate import locator
 from harness.subjects import Kind, Stated, Subject, load
@@ -42,6 +44,9 @@ def verify(
     seed: int | None = None,
     activation_ulps: float | None = None,
     strict_laws: bool = False,
+    second_order: Grade | str | None = None,
+    isolate: bool | None = None,
+    limits: Limits | None = None,
 ) -> Verification:
     """Verify one subject: a name as the command line takes it, a `Subject`, or the callable itself.
 
@@ -49,24 +54,30 @@ def verify(
     all that it supports, `devices` to the CPU and to CUDA where there is one; `require` to the
     grade a built-in subject states and to "textbook" for any other. `examples` is the number of
     cases for each dtype and device; every regime gets at least one. `activation_ulps` is the error
-    allowed to the subject's tanh. With `strict_laws` a breach of an observed law fails as well. The
-    same `seed` draws the same cases; None takes a fresh one, which the environment of the result
-    holds.
+    allowed to the subject's tanh. With `strict_laws` a breach of an observed law fails as well.
+    `second_order` is the grade to earn when differentiated twice: textbook for an activation whose
+    backward pass is recorded, and none for other subjects, unless said. The same `seed` draws the
+    same cases; None takes a fresh one, which the environment of the result holds.
+
+    With `isolate` the subject, which must have a name, lives in a process of its own, within
+    `limits`; by default one that is named by its file does, where the system can.
 
     Raises UsageError for an argument outside its range and SubjectError for an unknown subject
     (both are ValueErrors), CannotVerify for a device that is not there.
     """
-    plans = make_plans(
-        [named_subject(subject, kind)],
-        dtypes=dtypes,
-        devices=devices,
-        require=require,
-        examples=examples,
-        seed=fresh_seed() if seed is None else seed,
-        activation_ulps=activation_ulps,
-        strict_laws=strict_laws,
-    )
-    return run_plans(plans)
+    with isolation([subject], isolate, limits) as place:
+        plans = make_plans(
+            [named_subject(subject, kind, place)],
+            dtypes=dtypes,
+            devices=devices,
+            require=require,
+            examples=examples,
+            seed=fresh_seed() if seed is None else seed,
+            activation_ulps=activation_ulps,
+            strict_laws=strict_laws,
+            second_order=second_order,
+        )
+        return run_plans(plans)
 
 
 def fresh_seed() -> int:
@@ -75,12 +86,25 @@ def fresh_seed() -> int:
 
 
 def named_subject(
-    subject: str | Subject | Callable[..., Any], kind: Kind | str | None = None
+    subject: str | Subject | Callable[..., Any],
+    kind: Kind | str | None = None,
+    place: Place | None = None,
 ) -> tuple[str | None, Subject]:
-    """A subject, and the name by which the command line finds it (None if by none).
+    """A subject, and the name by which the command line finds it (None if by none); isolated where
+    `place` says so.
 
     Raises SubjectError for what is no subject.
     """
+    isolated = None if place is None else place.of(subject)
+    if isolated is not None:
+        name = subject if isinstance(subject, str) else locator(from_object(subject, kind))
+        if name is None:
+            raise UsageError(
+                "isolate: the subject has no name by which another process could import it; "
+                "expected a function or class at the top level of a module; name it as "
+                "path/to/file.py:attribute"
+            )
+        return name, isolated.subject(name, kind)
     if isinstance(subject, str):
         return subject, load(subject, kind)
     found = from_object(subject, kind)
@@ -97,6 +121,7 @@ def make_plans(
     seed: int,
     activation_ulps: float | None,
     strict_laws: bool = False,
+    second_order: Grade | str | None = None,
 ) -> list[Plan]:
     """One plan for each subject (with its name), dtype and device. Raises as `verify` does."""
     if not _is_whole(examples) or examples < 1:
@@ -109,10 +134,13 @@ def make_plans(
             f"seed is {seed!r}; expected a whole number of 0 or more; leave it out for a fresh one"
         )
     wanted = None if require is None else _grade(require)
+    wanted_twice = None if second_order is None else _grade(second_order)
     places = _devices(devices)
-    flush = bool(flushing())
+    found = bool(flushing())
     plans = []
     for name, subject in subjects:
+        # An isolated subject's import flushes in its own process only.
+        flush = found or getattr(subject.function, "flushing", False) is True
         for dtype in _dtypes(subject, dtypes):
             ulps = subject.activation_ulps if activation_ulps is None else activation_ulps
             _require_tolerance(dtype, ulps)
@@ -134,6 +162,7 @@ def make_plans(
                         flush_to_zero=flush,
                         locator=name,
                         strict_laws=strict_laws,
+                        second_order=wanted_twice,
                     )
                 )
     if not plans:
@@ -159,7 +188,9 @@ def run_plans(
 ) -> Verification:
     """Carry out plans in order. KeyboardInterrupt ends the run with the verdicts found so far."""
     verdicts: list[Verdict] = []
-    environment = describe_environment(seed=plans[0].seed, flush_to_zero=plans[0].flush_to_zero)
+    environment = describe_environment(
+        seed=plans[0].seed, flush_to_zero=any(plan.flush_to_zero for plan in plans)
+    )
     with subnormals_kept(), rare_collection():
         for plan in plans:
             if on_plan is not None:

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from harness.direction import Direction, DirectionRecord
 from harness.hexfloat import hex_text, parse_hex
 from reference.formats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
 
@@ -53,6 +54,8 @@ class Case:
     the whole of dy. Every value is a member of the format of `dtype`; `from_json` checks that,
     the constructor (which strategies call a thousand times a second) checks only the shapes.
 
+    A case of the second order has a `direction`, along which the gradient is differentiated again.
+
     Two cases are equal when they print the same: 0.0 differs from -0.0, and NaN equals NaN.
     """
 
@@ -62,6 +65,7 @@ class Case:
     bias: float
     upstream_gradient: float
     layout: Layout = Layout.CONTIGUOUS
+    direction: Direction | None = None
 
     def __post_init__(self) -> None:
         format_of(self.dtype)
@@ -69,6 +73,14 @@ class Case:
             raise ValueError(
                 f"{len(self.weights)} weights for {len(self.inputs)} inputs; "
                 "expected as many (a neuron) or none (stored outputs of a tanh-gradient)"
+            )
+        along = self.direction
+        if along is not None and not (
+            len(along.inputs) == len(along.weights) == len(self.inputs) == len(self.weights)
+        ):
+            raise ValueError(
+                f"a direction of {len(along.inputs)} inputs and {len(along.weights)} weights for a "
+                f"case of {len(self.inputs)} and {len(self.weights)}; expected as many"
             )
 
     def __eq__(self, other: object) -> bool:
@@ -91,12 +103,14 @@ class Case:
             bias=hex_text(self.bias),
             upstream_gradient=hex_text(self.upstream_gradient),
             layout=str(self.layout),
+            direction=msgspec.UNSET if self.direction is None else self.direction.record(),
         )
         return msgspec.json.encode(record).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Case:
-        """The case that `text`, as `to_json` writes it, describes; "layout" may be left out.
+        """The case that `text`, as `to_json` writes it, describes; "layout" and "direction" may
+        be left out.
 
         Raises ValueError, in one line that names the field, for text that is not JSON, a missing
         or unknown field, a dtype or layout that does not exist, a float that is malformed or not
@@ -116,6 +130,7 @@ class Case:
                 "upstream_gradient", lambda word: parse_hex(word, format), record.upstream_gradient
             ),
             layout=_field("layout", _layout, record.layout),
+            direction=_direction(record.direction, format),
         )
         if case.layout is Layout.EXPANDED:
             _require_constant("inputs", case.inputs)
@@ -135,6 +150,7 @@ class _Record(msgspec.Struct, forbid_unknown_fields=True):
     bias: str
     upstream_gradient: str
     layout: str = "contiguous"
+    direction: DirectionRecord | msgspec.UnsetType = msgspec.UNSET
 
 
 _EXAMPLE: Final = (
@@ -158,6 +174,15 @@ def _floats(name: str, words: Sequence[str], format: Format) -> tuple[float, ...
         _field(f"{name}[{index}]", lambda text: parse_hex(text, format), word)
         for index, word in enumerate(words)
     )
+
+
+def _direction(record: DirectionRecord | msgspec.UnsetType, format: Format) -> Direction | None:
+    if isinstance(record, msgspec.UnsetType):
+        return None
+    try:
+        return Direction.from_record(record, format)
+    except ValueError as error:
+        raise ValueError(f"direction: {error}") from None
 
 
 def _layout(name: str) -> Layout:

@@ -85,6 +85,12 @@ _kind = click.option(
     help="Grade to earn. Default: what a built-in states, else textbook.",
 )
 @click.option(
+    "--second-order",
+    type=click.Choice([str(grade) for grade in Grade]),
+    help="Grade to earn when differentiated twice. Default: textbook for an activation with a "
+    "recorded backward pass, else reported.",
+)
+@click.option(
     "--activation-ulps", type=float, metavar="T", help="Error allowed to tanh itself, in ulps."
 )
 @click.option(
@@ -96,6 +102,22 @@ _kind = click.option(
     is_flag=True,
     help="Fail on a breach of an observed law, which is otherwise reported.",
 )
+@click.option(
+    "--isolate/--no-isolate",
+    default=None,
+    help="Call SUBJECTs in a process of their own. Default: those named by a file.",
+)
+@click.option(
+    "--timeout",
+    type=float,
+    metavar="S",
+    help="Seconds for one call of an isolated subject. Default: 10.",
+)
+@click.option(
+    "--memory-limit",
+    metavar="SIZE",
+    help="Memory for an isolated subject, as 512M. Default: 4G, or half of the machine's.",
+)
 @click.option("--json", "json_file", metavar="FILE|-", help="Write the verdicts as JSON.")
 @click.option("--junitxml", "junit_file", metavar="FILE", help="Write the verdicts as JUnit XML.")
 def verify(
@@ -104,10 +126,14 @@ def verify(
     dtypes: list[str] | None,
     devices: list[str] | None,
     require: str | None,
+    second_order: str | None,
     activation_ulps: float | None,
     examples: int,
     seed: int | None,
     strict_laws: bool,
+    isolate: bool | None,
+    timeout: float | None,
+    memory_limit: str | None,
     json_file: str | None,
     junit_file: str | None,
 ) -> int:
@@ -115,7 +141,9 @@ def verify(
 
     A SUBJECT is a built-in name, package.module:attribute, or path/to/file.py:attribute.
     """
-    from harness.api import fresh_seed, make_plans, named_subject, run_plans
+    from harness.inert import inert
+    from harness.isolate.limits import size_text
+    from harness.isolate.place import isolation, limits_of
     from harness.outfile import OutFile
     from harness.subjects import builtin_names
     from harness.terminal import abandon, progress, show
@@ -129,9 +157,17 @@ def verify(
     # Where a report goes to standard output, what else is printed, subjects' own lines included,
     # goes to standard error.
     piped = any(out is not None and out.standard_output for out in (json_out, junit_out))
-    with redirect_stdout(sys.stderr) if piped else nullcontext():
+    names = list(dict.fromkeys(subject or builtin_names()))
+    limits = limits_of(timeout, memory_limit)
+    with (
+        redirect_stdout(sys.stderr) if piped else nullcontext(),
+        # First: the process that isolated subjects come from starts while this one imports torch.
+        isolation(names, isolate, limits) as place,
+    ):
+        from harness.api import fresh_seed, make_plans, named_subject, run_plans
+
         plans = make_plans(
-            [named_subject(name, kind) for name in dict.fromkeys(subject or builtin_names())],
+            [named_subject(name, kind, place) for name in names],
             dtypes=dtypes,
             devices=devices,
             require=require,
@@ -139,6 +175,7 @@ def verify(
             seed=fresh_seed() if seed is None else seed,
             activation_ulps=activation_ulps,
             strict_laws=strict_laws,
+            second_order=second_order,
         )
         with progress(sum(plan.cases for plan in plans)) as bar:
             verification = run_plans(
@@ -146,6 +183,7 @@ def verify(
                 on_plan=lambda plan: bar.plan(f"{plan.subject.name} {plan.dtype} {plan.device}"),
                 on_case=bar.case,
             )
+    printed = place.printed
     try:
         # First, since the reader of the table may leave early, as `| head` does.
         if json_out is not None:
@@ -158,6 +196,11 @@ def verify(
         abandon(sys.stdout)
     finally:
         show(*_summary(verification, sys.stderr if piped else sys.stdout))
+    for name, size in printed.items():
+        show(
+            f"{inert(name)} printed {size_text(size)}, which is not shown; --no-isolate shows it\n",
+            sys.stderr,
+        )
     return verification.exit_status
 
 
@@ -165,7 +208,7 @@ def _summary(verification: Verification, stream: IO[str]) -> tuple[str, IO[str]]
     """What a verification comes to, for people, and the stream it is meant for."""
     from harness.failure import describe
     from harness.observed import describe_observed
-    from harness.table import law_table, verdict_table
+    from harness.table import law_table, second_order_table, verdict_table
     from harness.terminal import table_text
 
     failed = [verdict for verdict in verification.verdicts if not verdict.passed]
@@ -173,6 +216,7 @@ def _summary(verification: Verification, stream: IO[str]) -> tuple[str, IO[str]]
     parts = [
         table_text(verdict_table(verification), stream),
         table_text(law_table(verification), stream, fold=True),
+        *(table_text(table, stream) for table in [second_order_table(verification)] if table.rows),
         # Not through rich: a case or a command must not be folded.
         *(f"{text}\n" for text in [describe_observed(verification.verdicts)] if text),
         *(f"{describe(verdict)}\n" for verdict in failed),

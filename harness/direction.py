@@ -29,12 +29,15 @@ class Direction:
 
     def to_json(self) -> str:
         """One line of JSON with every float as C99 hex text, as a case prints."""
-        record = _Record(
+        return msgspec.json.encode(self.record()).decode()
+
+    def record(self) -> DirectionRecord:
+        """The fields of that JSON."""
+        return DirectionRecord(
             inputs=[hex_text(value) for value in self.inputs],
             weights=[hex_text(value) for value in self.weights],
             bias=hex_text(self.bias),
         )
-        return msgspec.json.encode(record).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes, format: Format) -> Direction:
@@ -44,9 +47,14 @@ class Direction:
         float that is malformed or not a member of `format`.
         """
         try:
-            record = msgspec.json.decode(text, type=_Record)
+            record = msgspec.json.decode(text, type=DirectionRecord)
         except (msgspec.DecodeError, UnicodeError) as error:
             raise ValueError(f"not a direction: {error}; expected {_EXAMPLE}") from None
+        return cls.from_record(record, format)
+
+    @classmethod
+    def from_record(cls, record: DirectionRecord, format: Format) -> Direction:
+        """The direction with these fields. Raises ValueError for a float as `from_json` does."""
         return cls(
             tuple(parse_hex(word, format) for word in record.inputs),
             tuple(parse_hex(word, format) for word in record.weights),
@@ -54,7 +62,9 @@ class Direction:
         )
 
 
-class _Record(msgspec.Struct, forbid_unknown_fields=True):
+class DirectionRecord(msgspec.Struct, forbid_unknown_fields=True):
+    """A direction as JSON holds it."""
+
     inputs: list[str]
     weights: list[str]
     bias: str

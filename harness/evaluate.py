@@ -16,6 +16,7 @@ from harness.case import Case
 from harness.contract import NEURON_QUANTITIES, TANH_GRADIENT_QUANTITIES
 from harness.errors import one_line
 from harness.flush import flushing
+from harness.judgement import SCALARS
 from harness.laws import LAWS, CallFailed, Values
 from harness.laws.of_a_call import (
     GLOBAL_STATE,
@@ -35,11 +36,17 @@ CALL_LAWS: Final = tuple(law.name for law in LAWS if not any(law.checks.values()
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """What one call gave: floats per quantity (None where there is nothing to read), the message of
-    each broken law, and what the subject raised."""
+    each broken law, and what the subject raised; with `lost`, what it did to its process."""
 
     values: Mapping[str, Sequence[float]] | None
     breaches: dict[str, str]
     raised: str | None = None
+    lost: bool = False
+
+    @property
+    def failure(self) -> str | None:
+        """What the subject did instead of returning; None if it returned."""
+        return self.raised if self.raised is None or self.lost else f"raised {self.raised}"
 
 
 class Evaluator:
@@ -56,14 +63,13 @@ class Evaluator:
         self._flush = self._flushed_after = flush_to_zero
         self._arguments = _ARGUMENT_NAMES[subject.kind]
         self._activation = subject.function
+        self.quantities = quantities_of(subject.kind)
         if subject.kind is Kind.TANH_GRADIENT:
             self._function: Callable[..., Any] = subject.function
             self._build: _Build = tanh_gradient_arguments
-            self.quantities: tuple[str, ...] = TANH_GRADIENT_QUANTITIES
         else:
             self._function = neuron_of(subject)
             self._build = arguments
-            self.quantities = NEURON_QUANTITIES
 
     def __call__(self, case: Case) -> Evaluation:
         """Evaluate `case`. Whatever the subject raises (KeyboardInterrupt excepted) is recorded."""
@@ -188,7 +194,7 @@ class Evaluator:
         for name, result in zip(self.quantities, results, strict=True):
             if not isinstance(result, torch.Tensor):
                 return f"{name} is a {type(result).__name__}; expected a torch.Tensor"
-            shape = () if name in _SCALARS else vector
+            shape = () if name in SCALARS else vector
             if result.shape != shape:
                 return f"{name} has shape {tuple(result.shape)}; expected {shape}"
             if result.dtype is not dtype:
@@ -200,8 +206,12 @@ class Evaluator:
         return None
 
 
+def quantities_of(kind: Kind) -> tuple[str, ...]:
+    """What a subject of a kind returns, in order."""
+    return TANH_GRADIENT_QUANTITIES if kind is Kind.TANH_GRADIENT else NEURON_QUANTITIES
+
+
 _Build = Callable[[Case, str], tuple[torch.Tensor, ...]]
-_SCALARS = frozenset({"output", "bias_gradient"})
 _ARGUMENT_NAMES = {
     Kind.NEURON: ("inputs", "weights", "bias", "upstream_gradient"),
     Kind.ACTIVATION: ("inputs", "weights", "bias", "upstream_gradient"),

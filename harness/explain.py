@@ -16,6 +16,8 @@ from harness.flush import subnormals_kept
 from harness.hexfloat import hex_text
 from harness.judge import Finding, Judge, Plan, every_law
 from harness.laws import LAWS
+from harness.laws.law import place
+from harness.second_order_verifier import SecondOrderJudge
 from harness.subjects import Kind, Subject
 from harness.subjects.output_only import output_neuron, works_on_floats
 from reference.exact import Exact
@@ -69,6 +71,11 @@ def explain_case(
             f"the case has {len(case.inputs)} inputs and {len(case.weights)} weights, which fits a "
             f"tanh-gradient; {subject.name} is of kind {subject.kind}; say --as tanh-gradient"
         )
+    if subject.kind is Kind.TANH_GRADIENT and case.direction is not None:
+        raise UsageError(
+            f"the case has a direction, and {subject.name}, of kind {subject.kind}, has no second "
+            "order; leave the direction out, or name a neuron or an activation"
+        )
     if subject.kind is Kind.TANH_GRADIENT and case.weights:
         raise UsageError(
             f"the case has weights, which fits a neuron; {subject.name} is of kind {subject.kind}, "
@@ -86,6 +93,8 @@ def explain_case(
     with subnormals_kept(), warnings.catch_warnings():
         # What torch says of a function of floats that is shown a tensor.
         warnings.filterwarnings("ignore", "Converting a tensor with requires_grad=True to a scalar")
+        if case.direction is not None:
+            return "\n".join(_second_order_lines(plan, case))
         finding = Judge(plan)(case, every_law)
         output = None
         if subject.kind is Kind.ACTIVATION and finding.evaluation.raised is not None:
@@ -123,6 +132,14 @@ def _output_of(plan: Plan, case: Case) -> _Output | None:
     return _Output(judged(floats=True), "on a Python float")
 
 
+def _second_order_lines(plan: Plan, case: Case) -> list[str]:
+    judge = SecondOrderJudge(plan)
+    lines = _lines(plan.subject, case, judge(case))
+    if judge.unsupported is not None:
+        lines.append(f"not differentiated twice: {judge.unsupported}")
+    return lines
+
+
 def _lines(
     subject: Subject, case: Case, finding: Finding, output: _Output | None = None
 ) -> list[str]:
@@ -132,6 +149,8 @@ def _lines(
             case.inputs, case.weights, case.bias, case.upstream_gradient, format=case.format
         )
         lines.append(f"exact preactivation {_exact_text(exact.preactivation)}")
+    if case.direction is not None:
+        lines.append(f"differentiated twice, along {case.direction.to_json()}")
     evaluation = finding.evaluation
     if output is not None:
         lines.append(
@@ -153,11 +172,10 @@ def _lines(
     for name, elements in finding.judgement.quantities.items():
         if output is not None and name != "output":
             continue
-        scalar = name in ("output", "bias_gradient")
         for index, element in enumerate(elements):
             rows.append(
                 (
-                    name if scalar else f"{name}[{index}]",
+                    place(name, index),
                     hex_text(element.computed),
                     hex_text(element.exact.rounded(case.format)),
                     decimal(element.exact),

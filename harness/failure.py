@@ -9,7 +9,7 @@ from mpmath import libmp
 from harness.case import Case
 from harness.grade import Grade
 from harness.hexfloat import hex_text
-from harness.judgement import Element
+from harness.judgement import SCALARS, Element
 from harness.verdict import Counterexample, ElementReport, Verdict
 from reference.dyadic import Dyadic, ratio
 from reference.formats import Format
@@ -24,7 +24,7 @@ def element_report(
     """An element as text: computed and rounded in hex, the exact value to 20 significant digits."""
     return ElementReport(
         quantity=quantity,
-        index=None if quantity in ("output", "bias_gradient") else index,
+        index=None if quantity in SCALARS else index,
         grade=str(element.grade or "unjudged"),
         computed=hex_text(element.computed),
         exact=decimal(element.exact),
@@ -96,6 +96,9 @@ def describe(verdict: Verdict) -> str:
     lines = [f"{head}: {verdict.failure}"]
     if verdict.counterexample is not None:
         lines += _counterexample_lines(verdict, verdict.counterexample)
+    second = verdict.second_order
+    if second is not None and second.failure is not None and second.counterexample is not None:
+        lines += _counterexample_lines(verdict, second.counterexample)
     for law in verdict.broken_laws:
         if law.counterexample is not None:
             lines.append(f"  law {law.name}: {law.counterexample.message}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -11,6 +11,10 @@ from harness.case import Case
 from harness.contract import judge_neuron, judge_tanh_gradient
 from harness.evaluate import Evaluation, Evaluator
 from harness.grade import Grade
+from harness.isolate.patience import Patience
+from harness.isolate.records import Begin
+from harness.isolate.remote import IsolatedEvaluator
+from harness.isolate.subject import IsolatedFunction
 from harness.judgement import Judgement
 from harness.laws import LAWS, CallFailed, Law, Seen, Values
 from harness.laws.of_a_call import REPEATABLE
@@ -29,7 +33,8 @@ class Plan:
     """What to verify of one subject in one dtype on one device, and how hard to look.
 
     `locator` is the name by which the command line finds the subject; None if it finds it by none.
-    With `strict_laws` a breach of an observed law fails the verdict as well.
+    With `strict_laws` a breach of an observed law fails the verdict as well. `second_order` is the
+    grade that is asked of the Hessian-vector product; None for what the subject promises by itself.
     """
 
     subject: Subject
@@ -44,6 +49,7 @@ class Plan:
     flush_to_zero: bool = False
     locator: str | None = None
     strict_laws: bool = False
+    second_order: Grade | None = None
 
     @property
     def cases(self) -> int:
@@ -54,18 +60,36 @@ class Plan:
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One case, evaluated and judged. `checked` names the laws that were checked by more than the
-    evaluation, `broken` what those of them say that it broke."""
+    evaluation, `broken` what those of them say that it broke; `lost` is whether the process of an
+    isolated subject was lost on the way."""
 
     case: Case
     evaluation: Evaluation
     judgement: Judgement | None
     checked: tuple[str, ...] = ()
     broken: Mapping[str, str] = field(default_factory=dict)
+    lost: bool = False
 
     @property
     def breaches(self) -> dict[str, str]:
         """The message of every broken law."""
         return {**self.evaluation.breaches, **self.broken}
+
+
+def evaluator_of(plan: Plan) -> Evaluator | IsolatedEvaluator:
+    """What calls the subject of a plan, here or in a process of its own."""
+    subject, device, flush = plan.subject, plan.device, plan.flush_to_zero
+    if isinstance(subject.function, IsolatedFunction):
+        return IsolatedEvaluator(subject, plan.dtype, device, flush)
+    return Evaluator(subject, device, flush_to_zero=flush)
+
+
+def patience_of(plan: Plan) -> Patience | None:
+    """How long calls may take where the subject of a plan is isolated; None where it is not."""
+    function = plan.subject.function
+    if not isinstance(function, IsolatedFunction):
+        return None
+    return function.patience(plan.dtype, Begin(plan.device, plan.flush_to_zero))
 
 
 def no_law(_seen: Seen) -> Iterable[Law]:
@@ -83,11 +107,14 @@ class Judge:
 
     def __init__(self, plan: Plan) -> None:
         subject = plan.subject
-        self.evaluator = Evaluator(subject, plan.device, flush_to_zero=plan.flush_to_zero)
+        self.evaluator = evaluator_of(plan)
         self.kind = subject.kind
         self.required = plan.required
         self.device = plan.device
-        self.built_in = subject.name in builtin_names() and load(subject.name) is subject
+        self.built_in = subject.name in builtin_names() and (
+            isinstance(subject.function, IsolatedFunction) or load(subject.name) is subject
+        )
+        self._patience = patience_of(plan)
         self._subject = subject
         self._activation_ulps = plan.activation_ulps
         self._flush_to_zero = plan.flush_to_zero or subject.flush_to_zero
@@ -114,6 +141,14 @@ class Judge:
 
         They are not where a second call gives other results: then they would say the same.
         """
+        before = self._losses()
+        finding = self._finding(case, due)
+        return finding if self._losses() == before else replace(finding, lost=True)
+
+    def _losses(self) -> int:
+        return 0 if self._patience is None else self._patience.losses
+
+    def _finding(self, case: Case, due: Due) -> Finding:
         evaluation = self.evaluator(case)
         values = evaluation.values
         if values is None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, isnan
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from harness.grade import Grade
 from reference.bounds import GradientBound
 from reference.dyadic import ONE, ZERO, Dyadic
 from reference.exact import Exact, product
 from reference.real import Real
+
+#: The quantities that are one number each; the others are vectors.
+SCALARS: Final = frozenset({"output", "bias_gradient", "bias_hessian_product"})
 
 
 class Bound(NamedTuple):

@@ -23,6 +23,7 @@ from harness.flush import flushing
 from harness.judgement import Bound, Judgement
 from harness.subjects import Kind, Subject
 from harness.tensors import floats
+from harness.torch_state import TorchState
 from reference.bounds import Arithmetic
 from reference.dyadic import ONE
 from reference.exact import Exact
@@ -61,7 +62,8 @@ class SecondOrderEvaluator:
     def unsupported(self, dtype: str) -> str | None:
         """Why the subject has no double backward in `dtype`, in one line; None if it has one."""
         if dtype not in self._unsupported:
-            self._unsupported[dtype] = unsupported(self._subject, dtype, self._device)
+            with self._as_found():
+                self._unsupported[dtype] = unsupported(self._subject, dtype, self._device)
         return self._unsupported[dtype]
 
     def __call__(self, case: Case, direction: Direction) -> Evaluation:
@@ -101,7 +103,9 @@ class SecondOrderEvaluator:
 
     @contextmanager
     def _as_found(self) -> Iterator[None]:
-        """The flush mode the process was found in; subnormals are kept again afterwards."""
+        """The flush mode the process was found in; subnormals are kept again afterwards, and what
+        else the subject has changed of torch's state is put back."""
+        state = TorchState.now(self._flush)
         if self._flush:
             torch.set_flush_denormal(True)
         try:
@@ -109,6 +113,7 @@ class SecondOrderEvaluator:
         finally:
             if flushing():
                 torch.set_flush_denormal(False)
+            state.restore()
 
 
 def judge_hessian_product(

@@ -13,6 +13,7 @@ from math import isfinite
 from typing import Final
 
 from harness.case import Case, Layout, with_vector
+from harness.direction import Direction
 from harness.strategies.drawing import replaced
 from reference.formats import Format
 
@@ -72,6 +73,11 @@ def _changes(case: Case) -> Iterator[Change]:
         size //= 2
     neuron = len(case.weights) == n
     yield _scalar("upstream_gradient", 1.0)
+    if case.direction is not None:
+        yield _along_the_bias
+        for index in range(2 * n + 1):
+            yield _along(index, 0.0)
+            yield _along(index, 1.0)
     if neuron:
         yield _scalar("bias", 0.0)
         for index in range(n):
@@ -88,10 +94,14 @@ def _dropping(start: int, size: int) -> Change:
     def change(case: Case) -> Case | None:
         if start + size > len(case.inputs):
             return None
-        inputs, weights = (
-            (*values[:start], *values[start + size :]) for values in (case.inputs, case.weights)
-        )
-        return replace(case, inputs=inputs, weights=weights)
+
+        def left(values: tuple[float, ...]) -> tuple[float, ...]:
+            return (*values[:start], *values[start + size :])
+
+        along = case.direction
+        if along is not None:
+            along = Direction(left(along.inputs), left(along.weights), along.bias)
+        return replace(case, inputs=left(case.inputs), weights=left(case.weights), direction=along)
 
     return change
 
@@ -110,6 +120,27 @@ def _element(name: str, index: int, value: float) -> Change:
         if case.layout is Layout.EXPANDED:
             return with_vector(case, name, (value,) * len(values))
         return with_vector(case, name, replaced(values, index, value))
+
+    return change
+
+
+def _along_the_bias(case: Case) -> Case:
+    zeros = (0.0,) * len(case.inputs)
+    return replace(case, direction=Direction(zeros, zeros, 1.0))
+
+
+def _along(index: int, value: float) -> Change:
+    """One number of the direction, the inputs' counted first, then the weights', then the bias'."""
+
+    def change(case: Case) -> Case | None:
+        n, direction = len(case.inputs), case.direction
+        if direction is None or index > 2 * n:
+            return None
+        numbers = (*direction.inputs, *direction.weights, direction.bias)
+        if numbers[index] in (0.0, value):
+            return None
+        numbers = replaced(numbers, index, value)
+        return replace(case, direction=Direction(numbers[:n], numbers[n : 2 * n], numbers[2 * n]))
 
     return change
 

@@ -11,12 +11,16 @@ from hypothesis.errors import Flaky
 from hypothesis.strategies import SearchStrategy
 
 from harness.case import Case
+from harness.evaluate import Evaluation
+from harness.isolate.patience import Patience
 from harness.judge import Finding
 from harness.seeded import draw
 from harness.shrink import Shrinking
 
 #: Cases tried to simplify a counterexample after hypothesis has shrunk it.
 _SIMPLIFICATIONS = 500
+#: How long processes may be lost for one counterexample.
+_LOST_SECONDS = 5.0
 
 Look = Callable[[Case], Finding]
 Broken = Callable[[Finding], bool]
@@ -41,9 +45,18 @@ def smallest(
     seed: int,
     look: Look,
     broken: Broken,
+    patience: Patience | None = None,
 ) -> Smallest:
     """The smallest finding that is `broken`, as `look` gives it, among the cases of the regime in
-    which the `first` was drawn: the arguments between are those of that draw."""
+    which the `first` was drawn: the arguments between are those of that draw.
+
+    `patience` is that of an isolated subject. Of its processes only so many are spent.
+    """
+    if patience is not None:
+        sparing = _sparing(look, patience)
+        if first.lost:
+            return _smallest_loss(first, look, sparing, broken, patience)
+        look = sparing
     last: list[Finding] = []
 
     def run(case: Case) -> None:
@@ -59,6 +72,33 @@ def smallest(
     if not last:
         return Smallest(first, steady=False)
     return Smallest(_simplest(last[-1], look, broken), steady=True)
+
+
+def _smallest_loss(
+    first: Finding, look: Look, sparing: Look, broken: Broken, patience: Patience
+) -> Smallest:
+    """For a case in which a process was lost. The cases of the regime are not run again, for each
+    that is like it would lose another."""
+    again = sparing(first.case)
+    if not broken(again):
+        return Smallest(first, steady=False)
+    kept = _simplest(again, sparing, broken)
+    # One that takes long is not one that hangs: what is shown has had the whole timeout.
+    with patience.whole():
+        last = look(kept.case)
+    return Smallest(last if broken(last) else first, steady=True)
+
+
+def _sparing(look: Look, patience: Patience) -> Look:
+    """A look at cases until enough time was lost with processes, then at none."""
+    before = patience.lost_seconds
+
+    def sparing(case: Case) -> Finding:
+        if patience.lost_seconds - before > _LOST_SECONDS:
+            return Finding(case, Evaluation(None, {}), None)
+        return look(case)
+
+    return sparing
 
 
 def _simplest(finding: Finding, look: Look, broken: Broken) -> Finding:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from harness.subjects import Subject
 from harness.terminal import short
-from harness.verdict import LawVerdict, Verdict, Verification
+from harness.verdict import LawVerdict, QuantityVerdict, Verdict, Verification
 
 #: Short heads for the quantities, in the order of a verdict.
 _HEADS = {
@@ -61,6 +61,38 @@ def law_table(verification: Verification) -> Table:
     return table
 
 
+def second_order_table(verification: Verification) -> Table:
+    """One row for each verdict with a grade of the second order: the worst errors of the
+    Hessian-vector product, in ulps, and the worst over the textbook bound."""
+    table = Table(title=None, show_edge=False, pad_edge=False)
+    for head in ("second order of", "dtype", "device", "grade", "required"):
+        table.add_column(head, no_wrap=True)
+    for head in ("Hx ulps", "Hw ulps", "Hb ulps", "ratio", "cases", "unjudged"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for verdict in verification.verdicts:
+        second = verdict.second_order
+        if second is None or second.grade is None:
+            continue
+        colour = "green" if second.passed else "red"
+        quantities = second.quantities.values()
+        table.add_row(
+            Text(verdict.subject),
+            Text(verdict.dtype),
+            Text(verdict.device),
+            Text(str(second.grade), style=colour if second.required is not None else ""),
+            Text(str(second.required or "-")),
+            *(Text(_ulps(quantity)) for quantity in quantities),
+            Text(short(max(quantity.max_bound_ratio for quantity in quantities))),
+            Text(str(second.examples)),
+            Text(str(second.unjudged)),
+        )
+    return table
+
+
+def _ulps(quantity: QuantityVerdict) -> str:
+    return short(quantity.max_ulp) + ("!" if quantity.nonfinite_mismatch else "")
+
+
 def _held_to(laws: Sequence[LawVerdict]) -> str:
     required = {law.required for law in laws}
     return "both" if len(required) > 1 else "required" if True in required else "observed"
@@ -91,7 +123,7 @@ def subject_table(subjects: Sequence[Subject]) -> Table:
 def _row(verdict: Verdict) -> list[Text]:
     colour = "green" if verdict.passed else "red"
     ulps = {
-        _HEADS[name]: short(quantity.max_ulp) + ("!" if quantity.nonfinite_mismatch else "")
+        _HEADS[name]: _ulps(quantity)
         for name, quantity in verdict.quantities.items()
         if quantity.grade is not None
     }

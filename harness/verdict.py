@@ -79,6 +79,47 @@ class LawVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class SecondOrderVerdict:
+    """The Hessian-vector product of one subject in one dtype on one device.
+
+    `required` is the grade it had to earn, None where it is only reported; `asked_for` whether
+    somebody said so. `unsupported` is why the subject cannot be differentiated twice, in one line.
+    `error` is what a second backward pass raised.
+    """
+
+    required: Grade | None
+    asked_for: bool
+    unsupported: str | None
+    grade: Grade | None
+    examples: int
+    unjudged: int
+    hazards: int
+    quantities: dict[str, QuantityVerdict]
+    counterexample: Counterexample | None = None
+    error: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the subject earned what was required of it."""
+        return self.failure is None
+
+    @property
+    def failure(self) -> str | None:
+        """One line that says why this is not a pass; None for a pass."""
+        if self.required is None:
+            return None
+        if self.unsupported is not None:
+            return f"has no second order: {self.unsupported}" if self.asked_for else None
+        if self.error is not None:
+            return f"differentiated twice, it {self.error}"
+        if self.grade is None:
+            return "nothing of the second order was judged" if self.asked_for else None
+        if self.grade.meets(self.required):
+            return None
+        return f"the second order is graded {self.grade}, required {self.required}"
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """One subject in one dtype on one device.
 
@@ -87,7 +128,7 @@ class Verdict:
     `hazards` those with a result that only an overflow on the way explains. `seconds` is wall time,
     and stays out of the JSON so that equal runs print equal JSON. `locator` is the name by which
     the command line finds the subject, None if by none; `activation_ulps` the error its tanh was
-    allowed, None for the default.
+    allowed, None for the default. `second_order` is None for a kind that has none.
     """
 
     subject: str
@@ -109,6 +150,7 @@ class Verdict:
     seconds: float
     locator: str | None = None
     activation_ulps: float | None = None
+    second_order: SecondOrderVerdict | None = None
 
     @property
     def broken_laws(self) -> tuple[LawVerdict, ...]:
@@ -123,14 +165,23 @@ class Verdict:
     @property
     def nothing_judged(self) -> bool:
         """Whether no case could be judged: neither a pass nor a violation."""
-        return self.error is None and self.grade is None and not self.broken_laws
+        return (
+            self.error is None
+            and self.grade is None
+            and not self.broken_laws
+            and self._second_order_failure is None
+        )
+
+    @property
+    def _second_order_failure(self) -> str | None:
+        return None if self.second_order is None else self.second_order.failure
 
     @property
     def passed(self) -> bool:
         """Whether the subject earned what was required of it."""
         if self.error is not None or self.grade is None:
             return False
-        if self.broken_laws:
+        if self.broken_laws or self._second_order_failure is not None:
             return False
         if self.expected_wrong:
             return self.grade is Grade.WRONG
@@ -148,7 +199,7 @@ class Verdict:
         if broken:
             faults.append(f"breaks the law {', '.join(broken)}")
         if self.grade is None:
-            if not broken:
+            if self.nothing_judged:
                 faults.append(
                     f"nothing was judged in {self.examples} cases: every bound is vacuous"
                 )
@@ -160,6 +211,9 @@ class Verdict:
                 )
         elif not self.grade.meets(self.required):
             faults.append(f"graded {self.grade}, required {self.required}")
+        # A wrong gradient has a wrong derivative, which is no second fault.
+        if self._second_order_failure is not None and not faults:
+            faults.append(self._second_order_failure)
         return "; ".join(faults)
 
 
@@ -237,16 +291,7 @@ def _verdict_record(verdict: Verdict) -> dict[str, Any]:
         "unjudged": verdict.unjudged,
         "hazards": verdict.hazards,
         "regimes": verdict.regimes,
-        "quantities": {
-            name: {
-                "grade": quantity.grade,
-                "max_ulp": quantity.max_ulp,
-                "max_bound_ratio": quantity.max_bound_ratio,
-                "nonfinite_mismatch": quantity.nonfinite_mismatch,
-                "worst_case": case_record(quantity.worst_case),
-            }
-            for name, quantity in verdict.quantities.items()
-        },
+        "quantities": _quantities_record(verdict.quantities),
         "laws": [
             {
                 "name": law.name,
@@ -258,6 +303,38 @@ def _verdict_record(verdict: Verdict) -> dict[str, Any]:
             }
             for law in verdict.laws
         ],
+        "second_order": _second_order_record(verdict.second_order),
+        "counterexample": _counterexample_record(verdict.counterexample),
+        "failure": verdict.failure,
+        "error": verdict.error,
+    }
+
+
+def _quantities_record(quantities: dict[str, QuantityVerdict]) -> dict[str, Any]:
+    return {
+        name: {
+            "grade": quantity.grade,
+            "max_ulp": quantity.max_ulp,
+            "max_bound_ratio": quantity.max_bound_ratio,
+            "nonfinite_mismatch": quantity.nonfinite_mismatch,
+            "worst_case": case_record(quantity.worst_case),
+        }
+        for name, quantity in quantities.items()
+    }
+
+
+def _second_order_record(verdict: SecondOrderVerdict | None) -> dict[str, Any] | None:
+    if verdict is None:
+        return None
+    return {
+        "required": verdict.required,
+        "grade": verdict.grade,
+        "passed": verdict.passed,
+        "unsupported": verdict.unsupported,
+        "examples": verdict.examples,
+        "unjudged": verdict.unjudged,
+        "hazards": verdict.hazards,
+        "quantities": _quantities_record(verdict.quantities),
         "counterexample": _counterexample_record(verdict.counterexample),
         "failure": verdict.failure,
         "error": verdict.error,

@@ -131,7 +131,7 @@ def mean_for_sum(x: Tensor, w: Tensor, b: Tensor, g: Tensor) -> Results:
 @_activation(
     "backward passes written without a thought of being differentiated",
     at(0.5),
-    shows_as=["second-backward"],
+    shows_as=["second-order"],
 )
 def constant_derivative(x: Tensor) -> Tensor:
     """1 - y*y of a detached y: right once, but its own derivative, -2y (1 - y*y), is lost."""

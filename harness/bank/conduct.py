@@ -124,7 +124,7 @@ class _Overwriting(torch.autograd.Function):
 @_activation(
     "backward passes that save memory by working in what was kept for them",
     at(0.5, g=2.0),
-    shows_as=["second-backward"],
+    shows_as=["retain-graph"],
 )
 def overwrites_what_it_kept(x: Tensor) -> Tensor:
     """1 - y*y is multiplied by g in place, and by g once more in a second backward pass."""

@@ -34,8 +34,7 @@ class Fault:
     - `witnesses`: for each dtype in which it is a fault, a case that shows it.
     - `elsewhere`: why it is none, or cannot show, in the other dtypes; empty where there are none.
     - `shows_as`: what may catch it: "grade" (graded wrong), "raised" (an exception), or the name of
-      a law. "second-backward" takes another pass backward over the same graph, or one over the
-      graph of the gradient.
+      a law. "second-order" is a Hessian-vector product that is graded wrong.
     """
 
     subject: Subject

@@ -10,6 +10,7 @@ import torch
 
 from harness.case import Case
 from harness.hexfloat import hex_text
+from harness.judgement import SCALARS
 from harness.subjects import Kind
 
 #: Ten laws call the subject again. They take turns, so that not every case pays for a call.
@@ -114,7 +115,7 @@ def same(left: float, right: float) -> bool:
 
 def place(quantity: str, index: int) -> str:
     """The name of one float of a quantity."""
-    return quantity if quantity in ("output", "bias_gradient") else f"{quantity}[{index}]"
+    return quantity if quantity in SCALARS else f"{quantity}[{index}]"
 
 
 def difference(expected: Expected, found: Values) -> str | None:

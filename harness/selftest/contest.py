@@ -125,6 +125,8 @@ def _how(verdict: Verdict) -> tuple[str, ...]:
         how.insert(0, "grade")
     if verdict.error is not None:
         how.insert(0, "raised")
+    if verdict.second_order is not None and not verdict.second_order.passed:
+        how.append("second-order")
     # What a verdict fails by that is neither.
     return tuple(how) or (verdict.failure or "failed",)
 

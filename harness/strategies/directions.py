@@ -7,6 +7,7 @@ its last bits, along the other c w_i + d q_i and c x_i + d p_i are, with c = -2 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import isfinite
 from typing import Final
 
@@ -34,15 +35,15 @@ def directions(case: Case) -> st.SearchStrategy[Direction]:
     return _entropy(case.dtype).map(lambda drawn: direction_for(Digits(drawn).below, case))
 
 
-def cases_with_directions(
-    dtype: str, regime: Regime | None = None
-) -> st.SearchStrategy[tuple[Case, Direction]]:
-    """Cases of a neuron, as `harness.strategies.cases` draws them, each with a direction.
+def cases_with_directions(dtype: str, regime: Regime | None = None) -> st.SearchStrategy[Case]:
+    """Cases of a neuron, as `harness.strategies.cases` draws them, each with its `direction`.
 
     Raises ValueError for an unknown dtype and for a regime that neurons do not have.
     """
     return st.tuples(cases(dtype, regime), _entropy(dtype)).map(
-        lambda drawn: (drawn[0], direction_for(Digits(drawn[1]).below, drawn[0]))
+        lambda drawn: replace(
+            drawn[0], direction=direction_for(Digits(drawn[1]).below, drawn[0])
+        )
     )
 
 

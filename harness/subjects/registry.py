@@ -136,6 +136,12 @@ def _suggestion(name: str, names: tuple[str, ...]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
+def is_file_name(name: str) -> bool:
+    """Whether a subject's name is of the form path/to/file.py:attribute."""
+    place, colon, _ = name.rpartition(":")
+    return bool(colon) and name not in _BUILTINS and _is_file(place)
+
+
 def _is_file(place: str) -> bool:
     separators = (os.sep, os.altsep or os.sep)
     return place.endswith(".py") or any(separator in place for separator in separators)

@@ -2,12 +2,14 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.case import DTYPES, Case, Layout, format_of
+from harness.direction import Direction
 from harness.strategies import cases, tanh_gradient_cases
 from reference.formats import BFLOAT16, BINARY16, BINARY32, BINARY64
 from tests.flushed import in_flushing_thread
@@ -63,6 +65,41 @@ def test_layout_may_be_left_out() -> None:
     record = json.loads(SAMPLE_TEXT)
     del record["layout"]
     assert Layout.CONTIGUOUS == Case.from_json(json.dumps(record)).layout
+
+
+def test_a_direction_is_kept() -> None:
+    """A case of the second order comes back with it, and others do not mention one."""
+    along = Direction((0.5, -0.0), (1.5, 2.0), 0.25)
+    case = Case("float32", (1.0, 2.0), (3.0, 4.0), 0.0, 1.0, direction=along)
+    back = Case.from_json(case.to_json())
+    assert case == back
+    assert along.to_json() == back.direction.to_json()
+    assert case != replace(case, direction=None)
+    assert "direction" not in replace(case, direction=None).to_json()
+
+
+@pytest.mark.parametrize(
+    ("direction", "message"),
+    [
+        pytest.param(
+            {"inputs": [], "weights": [], "bias": "0x1p0"},
+            "a direction of 0 inputs and 0 weights for a case of 2 and 2; expected as many",
+            id="of another length",
+        ),
+        pytest.param(
+            {"inputs": ["0x1p0"] * 2, "weights": ["0x1p0"] * 2, "bias": "1.5"},
+            "direction: '1.5' is not a hexadecimal float",
+            id="with a decimal",
+        ),
+        pytest.param({"inputs": []}, "not a case: .*direction", id="incomplete"),
+    ],
+)
+def test_a_direction_that_is_none_is_refused(direction: object, message: str) -> None:
+    """In one line."""
+    record = json.loads(SAMPLE_TEXT) | {"direction": direction, "layout": "contiguous"}
+    with pytest.raises(ValueError, match=message) as caught:
+        Case.from_json(json.dumps(record))
+    assert "\n" not in str(caught.value)
 
 
 def test_equality_is_that_of_bits() -> None:

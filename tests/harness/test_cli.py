@@ -28,6 +28,7 @@ from harness.case import DTYPES, Case, Layout
 from harness.grade import Grade
 from harness.judge import Plan
 from harness.laws import LAWS
+from harness.second_order import RETAIN_GRAPH, SECOND_ORDER_QUANTITIES
 from harness.strategies import regimes_for
 from harness.subjects import Kind, builtin_names
 from harness.verdict import Verdict
@@ -357,6 +358,9 @@ _CASE = {
     "upstream_gradient": str,
     "layout": {str(layout) for layout in Layout},
 }
+_DIRECTION = {"inputs": [str], "weights": [str], "bias": str}
+_CASE_ALONG = {**_CASE, "direction": _DIRECTION}
+_COUNTEREXAMPLE_ALONG = (None, {"case": _CASE_ALONG, "message": str})
 _COUNTEREXAMPLE = (None, {"case": _CASE, "message": str})
 _GRADE = {str(grade) for grade in Grade}
 _QUANTITY = {
@@ -387,12 +391,29 @@ _VERDICT = {
     "quantities": (_NEURON, {"gradient": _QUANTITY}),
     "laws": [
         {
-            "name": {law.name for law in LAWS},
+            "name": {*(law.name for law in LAWS), RETAIN_GRAPH},
             **dict.fromkeys(("passed", "applies", "required"), bool),
             "checked": int,
-            "counterexample": _COUNTEREXAMPLE,
+            "counterexample": (*_COUNTEREXAMPLE, *_COUNTEREXAMPLE_ALONG),
         }
     ],
+    "second_order": (
+        None,
+        {
+            "required": (None, _GRADE),
+            "grade": (None, _GRADE),
+            "passed": bool,
+            "unsupported": (None, str),
+            **dict.fromkeys(("examples", "unjudged", "hazards"), int),
+            "quantities": {
+                name: {**_QUANTITY, "worst_case": (None, _CASE_ALONG)}
+                for name in SECOND_ORDER_QUANTITIES
+            },
+            "counterexample": _COUNTEREXAMPLE_ALONG,
+            "failure": (None, str),
+            "error": (None, str),
+        },
+    ),
     "counterexample": _COUNTEREXAMPLE,
     "failure": (None, str),
     "error": (None, str),
@@ -443,10 +464,11 @@ class TestJson:
             check(report, _SCHEMA)
             for verdict in report["verdicts"]:
                 assert sum(verdict["regimes"].values()) == verdict["examples"] == 14
-                assert [law.name for law in LAWS] == [law["name"] for law in verdict["laws"]]
                 kind = Kind(verdict["kind"])
-                assert [law.applies(kind) for law in LAWS] == [
-                    law["applies"] for law in verdict["laws"]
+                applies = {law.name: law.applies(kind) for law in LAWS}
+                applies[RETAIN_GRAPH] = kind is not Kind.TANH_GRADIENT
+                assert list(applies.items()) == [
+                    (law["name"], law["applies"]) for law in verdict["laws"]
                 ]
             for case in cases_in(report):
                 words = [*case["inputs"], *case["weights"], case["bias"], case["upstream_gradient"]]
@@ -637,9 +659,9 @@ class TestOutput:
         assert "14/14" in err
         assert "textbook float32 cpu" in err
         plain = re.sub(r"\x1b\[[\d;]*m", "", out)
-        (row,) = (line for line in plain.splitlines() if line.startswith("textbook"))
-        assert 13 == len(row.split("│"))
-        assert "…" not in row
+        rows = [line for line in plain.splitlines() if line.startswith("textbook")]
+        assert [13, 11] == [len(row.split("│")) for row in rows]
+        assert "…" not in plain
 
     def test_a_terminal_without_colours(self) -> None:
         """With NO_COLOR standard output has no escape code at all."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 from harness.case import Case
+from harness.direction import Direction
 from harness.errors import CannotVerify, UsageError
 from harness.explain import explain_case, read_case
 from harness.hexfloat import hex_text
@@ -25,12 +27,47 @@ CASE = Case("float32", (1.0, -0.5), (0.5, 0.25), 0.125, 2.0)
 
 def rows(text: str) -> dict[str, list[str]]:
     """The cells of a table by their place."""
-    found = [re.split("  +", line) for line in text.splitlines() if "0x" in line]
+    found = [re.split("  +", line) for line in text.splitlines() if "0x" in line and "{" not in line]
     return {row[0]: row[1:] for row in found}
 
 
 class TestExplanation:
     """What is shown."""
+
+    def test_every_float_of_the_second_order(self) -> None:
+        """The Hessian-vector product along the case's direction, against mpmath."""
+        along = replace(CASE, direction=Direction((0.5, 1.0), (-1.0, 2.0), 0.25))
+        text = explain_case("textbook", along)
+        found = rows(text)
+        mpmath.mp.prec = 200
+        y, s, g = mpmath.tanh("0.5"), mpmath.sech("0.5") ** 2, 2
+        adot = 0.5 * 0.5 + 1.0 * 0.25 - 1.0 * 1.0 + 2.0 * -0.5 + 0.25
+        c, d = -2 * g * y * s * adot, g * s
+        exact = {
+            "input_hessian_product[0]": c * 0.5 + d * -1.0,
+            "input_hessian_product[1]": c * 0.25 + d * 2.0,
+            "weight_hessian_product[0]": c * 1.0 + d * 0.5,
+            "weight_hessian_product[1]": c * -0.5 + d * 1.0,
+            "bias_hessian_product": c,
+        }
+        assert list(exact) == list(found)
+        for name, value in exact.items():
+            assert mpmath.nstr(value, 20) == found[name][2]
+            assert abs(float(found[name][3])) < 4
+        assert f"differentiated twice, along {along.direction.to_json()}" in text
+
+    def test_no_second_order(self) -> None:
+        """What has none says why; a raw gradient takes no direction."""
+        along = replace(CASE, direction=Direction((0.5, 1.0), (-1.0, 2.0), 0.25))
+
+        def detached(*arguments: torch.Tensor) -> Any:
+            return tuple(each.detach() for each in faulty.right(*arguments))
+
+        text = explain_case(detached, along)
+        assert "not differentiated twice: the input gradient that it returns has no graph" in text
+        alone = Case("float32", (), (), 0.0, 1.0, direction=Direction((), (), 1.0))
+        with pytest.raises(UsageError, match="has no second order; leave the direction out"):
+            explain_case("aten-tanh-gradient", alone)
 
     def test_every_float_of_a_neuron(self) -> None:
         """Output, both gradients lane by lane, and the bias gradient, against mpmath."""

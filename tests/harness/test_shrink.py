@@ -1,8 +1,11 @@
 """The smallest case that keeps something."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.case import Case, Layout
+from harness.direction import Direction
 from harness.shrink import Shrinking, length, shorter
 from reference.formats import BFLOAT16, BINARY32, BINARY64, Format
 
@@ -21,6 +24,35 @@ def test_nothing_is_left_of_what_nobody_needs() -> None:
     shrinking = Shrinking(CASE)
     shrinking.run(lambda case: True, 1000)
     assert Case("float64", (), (), 0.0, 1.0) == shrinking.case
+
+
+def is_small(case: Case) -> bool:
+    """Whether a case is what a person would try: at most one term, contiguous, short numbers."""
+    along = case.direction
+    more = () if along is None else (*along.inputs, *along.weights, along.bias)
+    values = (*case.inputs, *case.weights, case.bias, case.upstream_gradient, *more)
+    return (
+        len(case.inputs) <= 1
+        and case.layout is Layout.CONTIGUOUS
+        and all(length(value, case.format) <= 2 for value in values)
+    )
+
+
+def test_a_direction_keeps_to_its_case() -> None:
+    """It loses the lanes that the case loses, and ends along the bias, or along what is needed."""
+    along = Direction((0.3, 0.5, -1.7, 2.0), (0.1, 0.2, 0.3, 0.4), 5.5)
+    case = replace(CASE, direction=along)
+    shrinking = Shrinking(case)
+    shrinking.run(lambda case: True, 1000)
+    assert Case("float64", (), (), 0.0, 1.0, direction=Direction((), (), 1.0)) == shrinking.case
+
+    def keeps(case: Case) -> bool:
+        return any(x > 2 and p for x, p in zip(case.inputs, case.direction.inputs, strict=True))
+
+    shrinking = Shrinking(case)
+    shrinking.run(keeps, 1000)
+    assert Direction((1.0,), (0.0,), 0.0) == shrinking.case.direction
+    assert is_small(shrinking.case)
 
 
 def test_what_is_needed_stays() -> None:

@@ -6,6 +6,7 @@ import io
 import math
 import re
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -13,10 +14,10 @@ from hypothesis import strategies as st
 
 from harness.grade import Grade
 from harness.subjects import builtin_subjects
-from harness.table import law_table, subject_table, verdict_table
+from harness.table import law_table, second_order_table, subject_table, verdict_table
 from harness.terminal import progress, short, table_text
 from harness.verdict import LawVerdict, QuantityVerdict, Verdict, Verification
-from tests.harness.test_verdict import CASE, PASSING, WRONG, broken, verdict
+from tests.harness.test_verdict import CASE, PASSING, TWICE, WRONG, broken, verdict
 
 
 class Terminal(io.StringIO):
@@ -51,6 +52,25 @@ FULL = verdict(
         )
     },
 )
+
+
+def test_a_row_of_the_second_order() -> None:
+    """Of the verdicts that have one, with the grade that was required, if any."""
+    quantities = dict.fromkeys("abc", TWICE.quantities["bias_hessian_product"])
+    twice = replace(TWICE, quantities=quantities)
+    verdicts = (
+        verdict(second_order=twice),
+        verdict(second_order=replace(twice, grade=None)),
+        verdict(second_order=replace(twice, required=None)),
+        PASSING,
+    )
+    head, one, other = cells(
+        table_text(second_order_table(Verification({}, verdicts)), io.StringIO())
+    )
+    figures = ["given", "float32", "cpu", "wrong", "textbook", *["9.500!"] * 3, "4.000", "5", "1"]
+    assert figures == one
+    assert [*figures[:4], "-", *figures[5:]] == other
+    assert ["second order of", "Hx ulps"] == [head[0], head[5]]
 
 
 def test_a_row_says_it_all() -> None:

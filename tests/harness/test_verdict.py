@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from harness.case import Case
+from harness.direction import Direction
 from harness.grade import Grade
 from harness.verdict import (
     Counterexample,
     LawVerdict,
     QuantityVerdict,
+    SecondOrderVerdict,
     Verdict,
     Verification,
     VerificationError,
@@ -20,6 +23,7 @@ from harness.verdict import (
 )
 
 CASE = Case("float32", (1.0,), (-0.5,), 0.0, 2.0)
+CASE_ALONG = replace(CASE, direction=Direction((1.0,), (0.0,), 0.5))
 
 
 def verdict(grade: Grade | None = Grade.STABLE, **changes: Any) -> Verdict:
@@ -207,12 +211,92 @@ def test_json_of_a_verdict() -> None:
                         "counterexample": {"case": case, "message": "x is broken"},
                     }
                 ],
+                "second_order": None,
                 "counterexample": None,
                 "failure": "breaks the law x; graded wrong, required textbook",
                 "error": None,
             }
         ],
     }
+
+
+TWICE = SecondOrderVerdict(
+    required=Grade.TEXTBOOK,
+    asked_for=False,
+    unsupported=None,
+    grade=Grade.WRONG,
+    examples=5,
+    unjudged=1,
+    hazards=0,
+    quantities={"bias_hessian_product": QuantityVerdict(Grade.WRONG, 9.5, 4.0, 1, CASE_ALONG)},
+    counterexample=Counterexample(CASE_ALONG, "it is wrong"),
+)
+UNSUPPORTED = replace(TWICE, grade=None, unsupported="it raises", counterexample=None)
+
+
+@pytest.mark.parametrize(
+    ("given", "failure"),
+    [
+        pytest.param(TWICE, "the second order is graded wrong, required textbook", id="wrong"),
+        pytest.param(replace(TWICE, grade=Grade.STABLE), None, id="better than required"),
+        pytest.param(replace(TWICE, required=None), None, id="only reported"),
+        pytest.param(UNSUPPORTED, None, id="has none, and nobody asked"),
+        pytest.param(
+            replace(UNSUPPORTED, asked_for=True),
+            "has no second order: it raises",
+            id="has none, and somebody asked",
+        ),
+        pytest.param(
+            replace(TWICE, error="raised ValueError: no"),
+            "differentiated twice, it raised ValueError: no",
+            id="raised",
+        ),
+        pytest.param(replace(TWICE, grade=None), None, id="nothing judged, and nobody asked"),
+        pytest.param(
+            replace(TWICE, grade=None, asked_for=True),
+            "nothing of the second order was judged",
+            id="nothing judged, and somebody asked",
+        ),
+    ],
+)
+def test_failure_of_the_second_order(given: SecondOrderVerdict, failure: str | None) -> None:
+    """It fails the verdict, which says so unless the first order is at fault already."""
+    assert failure == given.failure
+    assert given.passed == (failure is None)
+    assert failure == verdict(second_order=given).failure
+    wrong = verdict(Grade.WRONG, second_order=given)
+    assert "graded wrong, required textbook" == wrong.failure
+    nothing = verdict(None, second_order=given)
+    assert nothing.nothing_judged == (failure is None)
+    assert not nothing.passed
+
+
+def test_json_of_a_second_order() -> None:
+    """Its own figures and case, with the direction."""
+    text = Verification({}, (verdict(second_order=TWICE),)).to_json()
+    case = json.loads(CASE_ALONG.to_json())
+    assert {"inputs", "weights", "bias"} == set(case["direction"])
+    assert {
+        "required": "textbook",
+        "grade": "wrong",
+        "passed": False,
+        "unsupported": None,
+        "examples": 5,
+        "unjudged": 1,
+        "hazards": 0,
+        "quantities": {
+            "bias_hessian_product": {
+                "grade": "wrong",
+                "max_ulp": 9.5,
+                "max_bound_ratio": 4.0,
+                "nonfinite_mismatch": 1,
+                "worst_case": case,
+            }
+        },
+        "counterexample": {"case": case, "message": "it is wrong"},
+        "failure": "the second order is graded wrong, required textbook",
+        "error": None,
+    } == json.loads(text)["verdicts"][0]["second_order"]
 
 
 def test_wall_time_is_not_in_the_json() -> None:

@@ -53,18 +53,19 @@ class Witnessed:
         return caught_by(finding) | self._caught_going_back_twice(finding.case)
 
     def _caught_going_back_twice(self, case: Case) -> set[str]:
-        """{"second-backward"} if another pass backward shows something: one over the same graph
-        that differs, or one over the gradient's graph that no rounding explains."""
+        """RETAIN_GRAPH if another pass backward over the same graph differs, "second-order" if one
+        over the gradient's graph gives what no rounding explains."""
         if self.judge.kind is not Kind.ACTIVATION or case.inputs:
             return set()
         direction = Direction((), (), 1.0)
         evaluation = self._twice(case, direction)
-        wrong = bool(evaluation.breaches)
+        caught = set(evaluation.breaches)
         if evaluation.values is not None:
             arithmetic = self.judge.arithmetic(case)
             judgement = judge_hessian_product(case, direction, evaluation.values, arithmetic)
-            wrong = wrong or (judgement is not None and judgement.grade is Grade.WRONG)
-        return {"second-backward"} if wrong else set()
+            if judgement is not None and judgement.grade is Grade.WRONG:
+                caught.add("second-order")
+        return caught
 
 
 def caught_in_search(fault: Fault, dtype: str, seed: int, examples: int = 500) -> bool:
@@ -92,9 +93,11 @@ def caught_in_search(fault: Fault, dtype: str, seed: int, examples: int = 500) -
 
 def alarms(verdict: Verdict) -> set[str]:
     """What a verdict fails by."""
-    caught = {law.name for law in verdict.laws if law.required and not law.passed}
+    caught = {law.name for law in verdict.broken_laws}
     if verdict.error is not None:
         caught.add("raised")
     if verdict.grade is Grade.WRONG:
         caught.add("grade")
+    if verdict.second_order is not None and not verdict.second_order.passed:
+        caught.add("second-order")
     return caught

@@ -8,10 +8,11 @@ from harness.bank import FAULTS, SOUND, Fault, Group, Sound, faults
 from harness.case import DTYPES
 from harness.grade import Grade
 from harness.laws import LAWS
+from harness.second_order import RETAIN_GRAPH
 from harness.subjects import Kind, builtin_names
 
-#: What a fault may show as besides breaking a law.
-WITHOUT_A_LAW = {"grade", "raised", "second-backward"}
+#: What a fault may show as besides breaking a law of a case.
+WITHOUT_A_LAW = {"grade", "raised", "second-order", RETAIN_GRAPH}
 
 
 def test_sixty_faults_at_least() -> None:

@@ -10,6 +10,7 @@ from harness.case import DTYPES, Case
 from harness.flush import subnormals_kept
 from harness.grade import Grade
 from harness.laws import LAWS
+from harness.second_order import RETAIN_GRAPH
 from harness.subjects import Kind
 from tests.harness.bank.catching import Witnessed, alarms
 
@@ -23,7 +24,8 @@ IN_EACH_DTYPE = [
     for sound in SOUND
     for dtype in DTYPES
 ]
-ALARMS = {law.name for law in LAWS if law.required} | {"grade", "raised", "second-backward"}
+ALARMS = {law.name for law in LAWS if law.required}
+ALARMS |= {"grade", "raised", "second-order", RETAIN_GRAPH}
 
 
 def skip_unless_possible(sound: Sound) -> None:
