@@ -17,6 +17,7 @@ from harness.hexfloat import hex_text
 from harness.judge import Finding, Judge, Plan, every_law
 from harness.laws import LAWS
 from harness.laws.law import place
+from harness.origins import origin_lines
 from harness.second_order_verifier import SecondOrderJudge
 from harness.subjects import Kind, Subject
 from harness.subjects.output_only import output_neuron, works_on_floats
@@ -99,7 +100,11 @@ def explain_case(
         output = None
         if subject.kind is Kind.ACTIVATION and finding.evaluation.raised is not None:
             output = _output_of(plan, case)
-        return "\n".join(_lines(subject, case, finding, output))
+        lines = _lines(subject, case, finding, output)
+        values = finding.evaluation.values
+        if values is not None and finding.judgement is not None:
+            lines += ["", *origin_lines(subject, case, device, values, finding.judgement)]
+        return "\n".join(lines)
 
 
 class _Output(NamedTuple):

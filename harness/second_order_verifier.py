@@ -30,7 +30,7 @@ from harness.verdict import Counterexample, LawVerdict, SecondOrderVerdict
 
 #: A case of the second order takes as long as three of the first, and there is less to find.
 _ONE_IN: Final = 16
-#: The first case of a regime is its simplest, which shows little: g = 1, along the bias.
+#: The least of each regime. The first is its simplest, which shows little: g = 1, along the bias.
 _OF_A_REGIME: Final = 4
 
 
@@ -71,9 +71,12 @@ class SecondOrderJudge:
 
 def second_order_shares(plan: Plan) -> dict[Regime, int]:
     """How many cases of each regime are drawn of a subject that can be differentiated twice."""
-    regimes = regimes_for(plan.subject.kind)
+    # What more than a thousand terms show of a sum they show in the first order.
+    regimes = [each for each in regimes_for(plan.subject.kind) if each is not Regime.VERY_LONG]
     few = min(plan.examples, _OF_A_REGIME * len(regimes))
-    return shares(regimes, max(few, plan.examples // _ONE_IN))
+    wanted = max(few, plan.examples // _ONE_IN)
+    # What is only reported takes half of that.
+    return shares(regimes, wanted if _required(plan) is not None else wanted // 2)
 
 
 def _evaluator(plan: Plan) -> SecondOrderEvaluator | IsolatedSecondOrderEvaluator:

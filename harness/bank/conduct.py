@@ -52,7 +52,12 @@ def switches_subnormals_off(x: Tensor, w: Tensor, b: Tensor, g: Tensor) -> Resul
     return right(x, w, b, g)
 
 
-@_neuron("accumulators that nobody clears", at(0.5), shows_as=["repeatable", "grade"])
+@_neuron(
+    "accumulators that nobody clears",
+    at(0.5),
+    # "structure", where a call with mismatched arguments has left a vector among the sums.
+    shows_as=["repeatable", "grade", "structure"],
+)
 def adds_up_calls(x: Tensor, w: Tensor, b: Tensor, g: Tensor) -> Results:
     """The bias gradient of this call and of all calls before it."""
     y, dx, dw, d = right(x, w, b, g)

@@ -15,7 +15,7 @@ from harness.second_order_verifier import (
     second_order_shares,
     verify_second_order,
 )
-from harness.strategies import regimes_for
+from harness.strategies import Regime, regimes_for
 from harness.subjects import Kind, Subject, load
 from harness.verifier import verify_one
 from tests.harness.second_order_subjects import FAULTY, SOUND, UNREPEATABLE, WITHOUT, activation
@@ -34,12 +34,13 @@ def plan_of(subject: Subject, dtype: str = "float32", examples: int = 60) -> Pla
 def test_sound_subjects_pass(subject: Subject) -> None:
     """Whether somebody asks for a second order or not."""
     for asked in (None, Grade.TEXTBOOK):
-        found = verify_second_order(replace(plan_of(subject), second_order=asked), shrink=True)
+        plan = replace(plan_of(subject), second_order=asked)
+        found = verify_second_order(plan, shrink=True)
         assert found.verdict is not None
         assert (None, None) == (found.verdict.failure, found.unsteady)
         assert found.law.passed
         assert found.verdict.grade is not None
-        assert found.verdict.examples == sum(second_order_shares(plan_of(subject)).values())
+        assert found.verdict.examples == sum(second_order_shares(plan).values())
 
 
 @pytest.mark.parametrize("subject", ACTIVATIONS.values(), ids=ACTIVATIONS)
@@ -116,13 +117,13 @@ def test_no_more_is_asked_than_of_the_first_order() -> None:
 
 @pytest.mark.parametrize("examples", [1, 10, 100, 500, 1000, 5000])
 def test_shares(examples: int) -> None:
-    """Every regime has a case, and a small part of the examples is enough."""
+    """Every regime but the costliest has a case, and a small part of the examples is enough."""
     shares = second_order_shares(plan_of(load("torch-tanh"), examples=examples))
-    assert set(regimes_for(Kind.ACTIVATION)) == set(shares)
+    assert {*regimes_for(Kind.ACTIVATION)} - {Regime.VERY_LONG} == set(shares)
     assert min(shares.values()) >= 1
     assert sum(shares.values()) <= max(4 * len(shares), examples // 16)
     if examples >= 100:
-        assert sorted(shares.values())[2] >= 4
+        assert sorted(shares.values())[1] >= 4
 
 
 def test_equal_seeds_find_the_same() -> None:
