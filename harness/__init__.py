@@ -10,7 +10,9 @@ from harness.grade import Grade
 
 if TYPE_CHECKING:
     from harness.api import verify
+    from harness.one_case import check
     from harness.subjects import Kind, Subject, SubjectError
+    from harness.subjects.declaration import subject
     from harness.verdict import Verdict, Verification, VerificationError
 
 __all__ = [
@@ -24,6 +26,8 @@ __all__ = [
     "Verification",
     "VerificationError",
     "__version__",
+    "check",
+    "subject",
     "verify",
 ]
 
@@ -35,6 +39,8 @@ _LATE = {
     "Verdict": "harness.verdict",
     "Verification": "harness.verdict",
     "VerificationError": "harness.verdict",
+    "check": "harness.one_case",
+    "subject": "harness.subjects.declaration",
     "verify": "harness.api",
 }
 

@@ -38,7 +38,7 @@ def shortfall(passes: Passes, tally: Tally, look: Look, required: Grade) -> Shor
 
         found = passes.again(tally.first_below(required), look, below)
         error = None
-        shown = _of_a_grade(found.finding, required)
+        shown = of_a_grade(found.finding, required)
     else:
         return Shortfall()
     return Shortfall(shown, error, None if found.steady else found.finding)
@@ -48,7 +48,8 @@ def _raised(finding: Finding) -> bool:
     return finding.evaluation.raised is not None
 
 
-def _of_a_grade(finding: Finding, required: Grade) -> Counterexample:
+def of_a_grade(finding: Finding, required: Grade) -> Counterexample:
+    """A finding that is judged, and graded worse than `required`: its worst element."""
     judgement = finding.judgement
     assert judgement is not None
     name, (index, element) = max(

@@ -246,6 +246,7 @@ class Verification:
 
     def raise_for_failure(self) -> None:
         """Raise VerificationError, with the smallest counterexample, unless everything passed."""
+        __tracebackhide__ = True
         if not self.passed:
             _raise(self)
 
@@ -261,11 +262,17 @@ class Verification:
 
 
 def _raise(verification: Verification) -> NoReturn:
+    __tracebackhide__ = True
     from harness.failure import describe
+    from harness.pasted import pasted_test
 
     failed = [verdict for verdict in verification.verdicts if not verdict.passed]
     if failed:
-        raise VerificationError("\n".join(describe(verdict) for verdict in failed))
+        told = "\n".join(describe(verdict) for verdict in failed)
+        tests = [test for verdict in failed if (test := pasted_test(verdict)) is not None]
+        if tests:
+            told += f"\n\nAs a test:\n\n{tests[0]}"
+        raise VerificationError(told)
     if verification.interrupted:
         raise VerificationError(
             f"the verification was interrupted after {len(verification.verdicts)} verdicts"
