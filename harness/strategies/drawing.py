@@ -170,6 +170,9 @@ class Drawing:
             return format.from_ordinal(-ordinal if number & 1 else ordinal)
         if sort < 14:
             window = Window(format, 1, power_ordinal(format, format.emin) - 1)
+        elif sort < 16:
+            # So large that a factor between 1 and 2 overflows, as 1 - y and 1 + y are.
+            window = powers(format, format.emax, format.emax + 1)
         elif sort < 18:
             window = powers(format, format.emax - 3, format.emax + 1)
         else:
