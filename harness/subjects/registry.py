@@ -1,4 +1,5 @@
-"""From a subject's name to the subject: the built-ins, a module's attribute, or a file's."""
+"""From a subject's name to the subject: the built-ins, adapters of other frameworks, what installed
+packages offer, a module's attribute, or a file's."""
 
 from __future__ import annotations
 
@@ -11,11 +12,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
-from harness.errors import one_line
+from harness.errors import UsageError, one_line
+from harness.subjects.declaration import Declaration, declared_of
+from harness.subjects.settings import declared_in_project
 from harness.subjects.subject import Kind, Subject
 
 _BUILTINS: Final = MappingProxyType(
@@ -26,8 +30,27 @@ _BUILTINS: Final = MappingProxyType(
         "sigmoid": "harness.subjects.sigmoid",
         "torch-tanh": "harness.subjects.torch_tanh",
         "aten-tanh-gradient": "harness.subjects.aten_tanh_gradient",
+        "accurate": "harness.subjects.accurate",
+        "accurate-tanh": "harness.subjects.accurate_tanh",
+        "fused": "harness.subjects.fused",
     }
 )
+#: Operations of other frameworks, and the packages they need, which are extras of this one.
+_ADAPTERS: Final = MappingProxyType(
+    {
+        "numpy-tanh": ("harness.subjects.adapters.numpy", "TANH", "numpy"),
+        "jax-tanh": ("harness.subjects.adapters.jax", "TANH", "jax"),
+        "jax-tanh-gradient": ("harness.subjects.adapters.jax", "TANH_GRADIENT", "jax"),
+        "tensorflow-tanh": ("harness.subjects.adapters.tensorflow", "TANH", "tensorflow"),
+        "tensorflow-tanh-gradient": (
+            "harness.subjects.adapters.tensorflow",
+            "TANH_GRADIENT",
+            "tensorflow",
+        ),
+    }
+)
+#: The entry points by which an installed package offers subjects, each under a name of its own.
+ENTRY_POINTS: Final = "neuron_harness.subjects"
 _FORMS: Final = "a built-in name, package.module:attribute or path/to/file.py:attribute"
 
 
@@ -49,29 +72,50 @@ def builtin_subjects() -> tuple[Subject, ...]:
     return tuple(_builtin(name) for name in _BUILTINS)
 
 
+def adapter_names() -> tuple[str, ...]:
+    """The names of the adapters of other frameworks, installed or not."""
+    return tuple(_ADAPTERS)
+
+
+def offered_names() -> tuple[str, ...]:
+    """The names of the subjects that installed packages offer, sorted."""
+    return tuple(sorted(metadata.entry_points(group=ENTRY_POINTS).names))
+
+
 def load(name: str, kind: Kind | str | None = None) -> Subject:
     """The subject that `name` stands for.
 
-    `name` is that of a built-in, `package.module:attribute`, or `path/to/file.py:attribute`; the
-    attribute may be dotted. Modules are looked for in the working directory too, after the rest
-    of `sys.path`, and a file may import the files beside it. The attribute is a callable, an
-    `nn.Module` (an instance, or a class that needs no arguments), a `torch.autograd.Function`
-    class, or a `Subject` with its own declarations.
+    `name` is that of a built-in or an adapter, one that an installed package offers (an entry point
+    of the group `neuron_harness.subjects`), `package.module:attribute`, or
+    `path/to/file.py:attribute`; the attribute may be dotted. Modules are looked for in the working
+    directory too, after the rest of `sys.path`, and a file may import the files beside it. The
+    attribute is a callable, an `nn.Module` (an instance, or a class that needs no arguments), a
+    `torch.autograd.Function` class, or a `Subject` with its own declarations.
 
-    `kind` is the signature of the attribute: a neuron unless said. A built-in and a `Subject`
-    have a kind already, which `kind` may repeat but not contradict.
+    `kind` is the signature of the attribute: what it declares, or else a neuron, unless said. What
+    has a kind already, as a built-in, a `Subject` and what declares one have, `kind` may repeat but
+    not contradict. What the pyproject.toml around the working directory declares of a subject goes
+    before what its code declares; of built-ins and adapters it declares nothing.
 
     Raises SubjectImportError if the module, file or attribute cannot be imported, and its base
-    SubjectError if the name is unknown or malformed, or stands for something unfit.
+    SubjectError if the name is unknown or malformed, or stands for something unfit; UsageError for
+    a bad declaration.
     """
     wanted = _kind(kind)
     if name in _BUILTINS:
         return _of_kind(_builtin(name), wanted)
+    if name in _ADAPTERS:
+        return _of_kind(_adapter(name), wanted)
+    declared = declared_in_project(name, reserved=(*_BUILTINS, *_ADAPTERS))
     place, colon, attribute = name.rpartition(":")
-    if not (place and colon and attribute):
-        raise SubjectError(_unknown(name))
-    module = _from_file(name, place) if _is_file(place) else _from_module(name, place)
-    return from_object(_attribute(name, module, attribute), wanted, name=name)
+    if place and colon and attribute:
+        module = _from_file(name, place) if _is_file(place) else _from_module(name, place)
+        found = _attribute(name, module, attribute)
+    else:
+        found = _offered(name)
+    if declared is None:
+        return from_object(found, wanted, name=name)
+    return declared.of(from_object(found, wanted or declared.kind, name=name))
 
 
 def from_object(found: Any, kind: Kind | str | None = None, *, name: str | None = None) -> Subject:
@@ -85,7 +129,10 @@ def from_object(found: Any, kind: Kind | str | None = None, *, name: str | None 
     if isinstance(found, Subject):
         return _of_kind(found, wanted)
     name = _own_name(found) if name is None else name
-    return Subject(name, wanted or Kind.NEURON, _callable(name, found))
+    declared = declared_of(found) or Declaration()
+    function = _callable(name, found)
+    subject = declared.of(Subject(name, declared.kind or wanted or Kind.NEURON, function))
+    return _of_kind(subject, wanted)
 
 
 def _own_name(found: Any) -> str:
@@ -96,6 +143,41 @@ def _own_name(found: Any) -> str:
 def _builtin(name: str) -> Subject:
     subject: Subject = importlib.import_module(_BUILTINS[name]).SUBJECT
     return subject
+
+
+def _adapter(name: str) -> Subject:
+    module, attribute, package = _ADAPTERS[name]
+    try:
+        subject: Subject = getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise _failed_import(name, module, error) from error
+        raise SubjectImportError(
+            f"{name!r} needs {package}, which is not installed; expected the extra `{package}`; "
+            f"pip install 'neuron-harness[{package}]'"
+        ) from None
+    except Exception as error:
+        raise _failed_import(name, package, error) from error
+    return subject
+
+
+def _offered(name: str) -> Any:
+    """What an installed package offers under a name."""
+    points = tuple(metadata.entry_points(group=ENTRY_POINTS, name=name))
+    if not points:
+        raise SubjectError(_unknown(name))
+    if len({point.value for point in points}) > 1:
+        raise SubjectError(
+            f"{name!r} is offered by several installed packages, as "
+            f"{' and '.join(sorted(point.value for point in points))}; expected one; name it as "
+            "package.module:attribute"
+        )
+    try:
+        return points[0].load()
+    except UsageError as error:
+        raise SubjectError(f"{name!r}: {error}") from None
+    except (Exception, SystemExit) as error:
+        raise _failed_import(name, points[0].value, error) from error
 
 
 def _kind(kind: Kind | str | None) -> Kind | None:
@@ -121,7 +203,7 @@ def _of_kind(subject: Subject, wanted: Kind | None) -> Subject:
 
 def _unknown(name: str) -> str:
     message = f"{name!r} is not a subject; expected {_FORMS}"
-    suggestion = _suggestion(name, builtin_names())
+    suggestion = _suggestion(name, (*builtin_names(), *adapter_names(), *offered_names()))
     if suggestion:
         return message + suggestion
     if name.endswith(":"):
@@ -168,6 +250,8 @@ def _from_module(name: str, place: str) -> ModuleType:
                 "sys.path or in the working directory; install it, or give the path of its file"
             ) from error
         raise _failed_import(name, place, error) from error
+    except UsageError as error:
+        raise SubjectError(f"{name!r}: {error}") from None
     except (Exception, SystemExit) as error:
         raise _failed_import(name, place, error) from error
 
@@ -182,6 +266,8 @@ def _from_file(name: str, place: str) -> ModuleType:
     path = path.resolve()
     try:
         return _execute(path)
+    except UsageError as error:
+        raise SubjectError(f"{name!r}: {error}") from None
     except (Exception, SystemExit) as error:
         raise _failed_import(name, place, error) from error
 

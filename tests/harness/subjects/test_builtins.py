@@ -181,7 +181,7 @@ def test_agrees_with_float64_on_a_tame_neuron(subject: Subject, dtype: torch.dty
         assert error <= 8 * torch.finfo(dtype).eps * expected.abs().max().item(), name
 
 
-@pytest.mark.parametrize("name", ["textbook", "autograd"])
+@pytest.mark.parametrize("name", ["textbook", "autograd", "accurate", "fused"])
 @each_dtype
 def test_neurons_can_be_batched(name: str, dtype: torch.dtype) -> None:
     """torch.func.vmap over a batch gives each neuron's own four results."""
@@ -197,7 +197,7 @@ def test_neurons_can_be_batched(name: str, dtype: torch.dtype) -> None:
             torch.testing.assert_close(batched[index], single)
 
 
-@pytest.mark.parametrize("name", ["textbook", "autograd"])
+@pytest.mark.parametrize("name", ["textbook", "autograd", "accurate", "fused"])
 def test_batched_arguments_are_checked(name: str) -> None:
     """Within vmap a mismatch is still an error, named as that of the single neuron."""
     (subject,) = (each for each in NEURONS if each.name == name)

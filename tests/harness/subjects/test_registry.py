@@ -25,7 +25,17 @@ from harness.subjects import (
 )
 from harness.subjects.registry import from_object
 
-NAMES = ("textbook", "autograd", "exponential", "sigmoid", "torch-tanh", "aten-tanh-gradient")
+NAMES = (
+    "textbook",
+    "autograd",
+    "exponential",
+    "sigmoid",
+    "torch-tanh",
+    "aten-tanh-gradient",
+    "accurate",
+    "accurate-tanh",
+    "fused",
+)
 FORMS = "expected a built-in name, package.module:attribute or path/to/file.py:attribute"
 
 GOOD_FILE = """
@@ -142,10 +152,10 @@ class TestBuiltins:
             assert re.fullmatch(r"[^.\n]{20,}(\.\d[^.\n]*)*", claim.reason), claim.reason
 
     def test_kinds(self) -> None:
-        """Two neurons, three activations and a raw gradient."""
-        assert [subject.kind for subject in builtin_subjects()] == [Kind.NEURON] * 2 + [
-            Kind.ACTIVATION
-        ] * 3 + [Kind.TANH_GRADIENT]
+        """The plain ones, and those that are worth using."""
+        plain = [Kind.NEURON] * 2 + [Kind.ACTIVATION] * 3 + [Kind.TANH_GRADIENT]
+        best = [Kind.NEURON, Kind.ACTIVATION, Kind.NEURON]
+        assert [subject.kind for subject in builtin_subjects()] == plain + best
 
     def test_the_names_are_known_without_torch(self) -> None:
         """Listing names, and failing on a bad one, must not wait for torch."""
@@ -157,7 +167,7 @@ class TestBuiltins:
         done = subprocess.run(
             [sys.executable, "-c", program], capture_output=True, text=True, check=True
         )
-        assert done.stdout == "6 False\n"
+        assert done.stdout == f"{len(NAMES)} False\n"
 
 
 class TestObjects:

@@ -73,7 +73,8 @@ def check(subject: Subject, dtype: str, examples: int) -> None:
 @pytest.mark.parametrize(("subject", "dtype"), CLAIMS, ids=IDS)
 def test_stated_grade(subject: Subject, dtype: str) -> None:
     """No case is graded worse than stated; no neuron or activation claims worse than it earns."""
-    check(subject, dtype, examples=40)
+    # What keeps accurate-tanh from a better grade, a sum that overflows before it, is rarer.
+    check(subject, dtype, examples=100 if subject.name == "accurate-tanh" else 40)
 
 
 @pytest.mark.slow
