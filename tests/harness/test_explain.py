@@ -28,7 +28,9 @@ CASE = Case("float32", (1.0, -0.5), (0.5, 0.25), 0.125, 2.0)
 def rows(text: str) -> dict[str, list[str]]:
     """The cells of the first table by their place."""
     text = text.split("\n\n")[0]
-    found = [re.split("  +", line) for line in text.splitlines() if "0x" in line and "{" not in line]
+    found = [
+        re.split("  +", line) for line in text.splitlines() if "0x" in line and "{" not in line
+    ]
     return {row[0]: row[1:] for row in found}
 
 

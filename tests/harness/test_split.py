@@ -1,4 +1,4 @@
-"""The split of an error: its parts add up, each is what the formula says, and the guilty one shows."""
+"""The split of an error: its parts add up, each is what the formula says, the guilty one shows."""
 
 from __future__ import annotations
 
@@ -189,3 +189,14 @@ def test_there_is_nothing_to_split_where_a_stage_is_not_finite(place: int) -> No
     stages = list(textbook_stages(CASE, "cpu"))
     stages[place] = float("inf")
     assert parts_of(CASE, Stages(*stages)) is None
+
+
+def test_the_textbooks_slope_is_never_taken_for_another() -> None:
+    """Not even where the rounding of y*y happens to undo that of y."""
+    format = CASE.format
+    for place in range(200):
+        a = format.round(from_float(4 + place / 100))
+        case = Case("float32", (), (), a, 1.0)
+        parts = parts_of(case, textbook_stages(case, "cpu"))
+        assert parts is not None
+        assert Step.CANCELLATION in [part.step for part in parts]

@@ -120,10 +120,11 @@ def test_what_a_subject_changes_is_put_back_though_it_raises() -> None:
         ("wrong-sign", "float32", {"grade"}),
         ("writes-weights", "float32", {"inputs-untouched"}),
         ("empty-raises", "bfloat16", {"raised"}),
+        ("constant-derivative", "float32", {"second-order"}),
     ],
 )
 def test_the_harness_catches(name: str, dtype: str, how: set[str]) -> None:
-    """By a grade, a law, or what the subject raises."""
+    """By a grade, a law, the second order, or what the subject raises."""
     outcome = judged_by_harness(BANK[name].subject, dtype, FEW)
     assert outcome.caught
     assert how <= set(outcome.how)
