@@ -149,13 +149,17 @@ def judge_tanh_gradient(
 
 
 def _tanh_gradient_bound(y: Exact, g: Exact, arithmetic: Arithmetic) -> Bound:
+    format = arithmetic.format
     if isinstance(y, float) and not isfinite(y):
-        return Bound(ZERO, ZERO)
+        # A subnormal g that counts as zero makes NaN of 0 * -inf.
+        vanishing = isinstance(g, Dyadic) and compare(magnitude(g), format.smallest_normal) < 0
+        flushed = arithmetic.flush_to_zero and vanishing
+        return Bound(ZERO, ZERO, hazard=frozenset({"nan"}) if flushed else frozenset())
     point = y if isinstance(y, Dyadic) else ZERO
     bounds = tanh_gradient_bounds(point, g, arithmetic)
     slope = Real(one_minus_square(y))
     square = multiply(point, point)
-    overflow = compare(square, arithmetic.format.overflow_threshold) >= 0
+    overflow = compare(square, format.overflow_threshold) >= 0
     return GradientLimits(
         stable=bounds.stable,
         textbook=bounds.textbook,

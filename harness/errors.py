@@ -3,6 +3,8 @@ of others, on one line."""
 
 from __future__ import annotations
 
+from harness.inert import inert
+
 
 class UsageError(ValueError):
     """An argument outside its range (exit status 2)."""
@@ -13,11 +15,10 @@ class CannotVerify(RuntimeError):
 
 
 def one_line(error: BaseException) -> str:
-    """The type and message of an exception on one line, whatever its `str` does."""
+    """The type and message of an exception on one line, inert, whatever its `str` does."""
     try:
-        text = " ".join(str(error).split())
+        text = inert(str(error))
     except Exception:
         text = ""
-    # A lone surrogate, as in the name of a file that is not UTF-8, has no place in JSON.
-    text = text.encode(errors="backslashreplace").decode()
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    name = inert(type(error).__name__)
+    return f"{name}: {text}" if text else name

@@ -22,6 +22,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from itertools import chain, islice
 from typing import Any, Final, Protocol, TypeVar
 
+from harness.ending import ending
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -119,13 +121,13 @@ class _Futures(ABC):
                 codes = self._replace()
                 if len(lost) == 1 and codes and _FAULTS.issuperset(codes):
                     raise WorkerCrashed(
-                        f"{lost[0]} ended its process, {_ending(codes[0])}; "
+                        f"{lost[0]} ended its process, {ending(codes[0])}; "
                         "expected a return or an exception"
                     )
                 if losses == ATTEMPTS:
                     raise ExecutorError(
                         f"{lost[0]} lost {ATTEMPTS} processes one after another"
-                        f"{', the last ' + _ending(codes[0]) if codes else ''}; expected them to "
+                        f"{', the last ' + ending(codes[0]) if codes else ''}; expected them to "
                         "live; look for too little memory, or a crash in the subject"
                     )
                 waiting = chain(lost, waiting)
@@ -221,16 +223,6 @@ class _Processes(_Futures):
             initializer=_begin_worker,
             initargs=(self._prepare,),
         )
-
-
-def _ending(code: int) -> str:
-    """How a process with this exit code has ended."""
-    if code >= 0:
-        return f"with exit status {code}"
-    try:
-        return f"by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"by signal {-code}"
 
 
 def _own_faults() -> Iterator[int]:

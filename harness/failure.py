@@ -85,7 +85,18 @@ def explain_command(
     words += ["--device", device] if device != "cpu" else []
     if activation_ulps is not None:
         words += ["--activation-ulps", repr(activation_ulps)]
-    return shlex.join(words)
+    return " ".join(map(_word, words))
+
+
+def _word(text: str) -> str:
+    """A word of a command as a shell takes it, and a terminal leaves it alone."""
+    if text.isprintable():
+        return shlex.quote(text)
+    escaped = "".join(
+        repr(each)[1:-1] if not each.isprintable() else f"\\{each}" if each in "'\\" else each
+        for each in text
+    )
+    return f"$'{escaped}'"
 
 
 def describe(verdict: Verdict) -> str:

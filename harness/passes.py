@@ -21,9 +21,10 @@ from harness.tally import Spot, Tally
 OnCase = Callable[[], None]
 
 #: Lost processes of an isolated subject after which a regime is left: it costs a hundred cases to
-#: start another, and the first is enough to shrink.
-_MOST_LOSSES: Final = 5
-_MOST_LOST_SECONDS: Final = 60.0
+#: start another, and the first is enough to shrink. And how long losses may take, the longest
+#: apart, until a regime is left after its first.
+_MOST_LOSSES: Final = 3
+_MOST_LOST_SECONDS: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +45,23 @@ class Passes:
         """Add up the findings of all cases, as `look_at` of their regime looks at them. `on_case`
         is called after every case.
 
-        A regime is left where an isolated subject has lost as many processes as `_MOST_LOSSES`, and
-        all are where it has taken too long: the cases that are left out are not counted.
+        A regime is left where an isolated subject has lost as many processes as `_MOST_LOSSES`, or
+        one where losses have taken too long: the cases that are left out are not counted.
         """
         patience = patience_of(self.plan)
         losses: Counter[Regime] = Counter()
-        before = 0.0 if patience is None else patience.lost_seconds
+        seconds = [0.0]
         for regime, share in self.shares.items():
             look = look_at(regime)
 
             def collect(case: Case, regime: Regime = regime, look: Look = look) -> None:
-                lost = 0.0 if patience is None else patience.lost_seconds - before
-                if losses[regime] < _MOST_LOSSES and lost < _MOST_LOST_SECONDS:
+                lost = sum(seconds) - max(seconds)
+                if losses[regime] < (_MOST_LOSSES if lost < _MOST_LOST_SECONDS else 1):
+                    before = 0.0 if patience is None else patience.lost_seconds
                     finding = look(case)
-                    losses[regime] += finding.lost
+                    if patience is not None and finding.lost:
+                        losses[regime] += 1
+                        seconds.append(patience.lost_seconds - before)
                     tally.add(regime, finding)
                 if on_case is not None:
                     on_case()

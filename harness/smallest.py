@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hypothesis import Phase
 from hypothesis.errors import Flaky
@@ -18,9 +18,12 @@ from harness.seeded import draw
 from harness.shrink import Shrinking
 
 #: Cases tried to simplify a counterexample after hypothesis has shrunk it.
-_SIMPLIFICATIONS = 500
-#: How long processes may be lost for one counterexample.
-_LOST_SECONDS = 5.0
+_SIMPLIFICATIONS: Final = 500
+#: How long processes may be lost for one counterexample, and for all of a verdict; and how many
+#: may be lost for one however long they take, for a busy machine shrinks no less.
+_LEAST_LOSSES: Final = 24
+_LOST_SECONDS: Final = 3.0
+_ALL_LOST_SECONDS: Final = 5.0
 
 Look = Callable[[Case], Finding]
 Broken = Callable[[Finding], bool]
@@ -53,7 +56,7 @@ def smallest(
     `patience` is that of an isolated subject. Of its processes only so many are spent.
     """
     if patience is not None:
-        sparing = _sparing(look, patience)
+        sparing = _Sparing(look, patience)
         if first.lost:
             return _smallest_loss(first, look, sparing, broken, patience)
         look = sparing
@@ -70,15 +73,42 @@ def smallest(
     with suppress(_Found, Flaky):
         draw(strategy, examples, seed, (Phase.generate, Phase.shrink), run)
     if not last:
-        return Smallest(first, steady=False)
+        return Smallest(first, steady=isinstance(look, _Sparing) and look.spent)
     return Smallest(_simplest(last[-1], look, broken), steady=True)
 
 
+class _Sparing:
+    """A look at cases until shrinking has lost processes for long enough, then at none."""
+
+    def __init__(self, look: Look, patience: Patience) -> None:
+        self._look = look
+        self._patience = patience
+        self._end = min(patience.shrinking + _LOST_SECONDS, _ALL_LOST_SECONDS)
+        self._least = 0 if patience.shrinking >= _ALL_LOST_SECONDS else _LEAST_LOSSES
+
+    @property
+    def spent(self) -> bool:
+        """Whether it looks at nothing any more."""
+        return self._patience.shrinking >= self._end and self._least <= 0
+
+    def __call__(self, case: Case) -> Finding:
+        if self.spent:
+            return Finding(case, Evaluation(None, {}), None)
+        before = self._patience.lost_seconds
+        finding = self._look(case)
+        lost = self._patience.lost_seconds - before
+        self._patience.shrinking += lost
+        self._least -= lost > 0
+        return finding
+
+
 def _smallest_loss(
-    first: Finding, look: Look, sparing: Look, broken: Broken, patience: Patience
+    first: Finding, look: Look, sparing: _Sparing, broken: Broken, patience: Patience
 ) -> Smallest:
     """For a case in which a process was lost. The cases of the regime are not run again, for each
     that is like it would lose another."""
+    if sparing.spent:
+        return Smallest(first, steady=True)
     again = sparing(first.case)
     if not broken(again):
         return Smallest(first, steady=False)
@@ -87,18 +117,6 @@ def _smallest_loss(
     with patience.whole():
         last = look(kept.case)
     return Smallest(last if broken(last) else first, steady=True)
-
-
-def _sparing(look: Look, patience: Patience) -> Look:
-    """A look at cases until enough time was lost with processes, then at none."""
-    before = patience.lost_seconds
-
-    def sparing(case: Case) -> Finding:
-        if patience.lost_seconds - before > _LOST_SECONDS:
-            return Finding(case, Evaluation(None, {}), None)
-        return look(case)
-
-    return sparing
 
 
 def _simplest(finding: Finding, look: Look, broken: Broken) -> Finding:

@@ -16,9 +16,12 @@ from contextlib import suppress
 from types import FrameType
 from typing import Final
 
+from harness.ending import ending
+
 #: By this the child is told of a Ctrl-C: a terminal sends SIGINT to both processes, which would
 #: reach the child twice.
 _INTERRUPT: Final = getattr(signal, "SIGUSR1", None)
+_SOON_SECONDS: Final = 0.01
 _PASSED_ON: Final = tuple(
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
 )
@@ -63,6 +66,7 @@ def _work(work: Callable[[], int], life: int, report: int, mask: set[int | signa
     assert _INTERRUPT is not None
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(_INTERRUPT, signal.default_int_handler)
+    sys.unraisablehook = _interrupt_again
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     status = 1
     try:
@@ -70,6 +74,17 @@ def _work(work: Callable[[], int], life: int, report: int, mask: set[int | signa
     finally:
         os.write(report, bytes([status]))
     return status
+
+
+def _interrupt_again(unraisable: sys.UnraisableHookArgs) -> None:
+    """Python drops what is raised in a finalizer or a callback of its garbage collector. A signal
+    that arrives during a collection is handled in such a callback, where there is one, so that an
+    interrupt would be lost: it is sent again, once this is over."""
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+        return
+    assert _INTERRUPT is not None
+    threading.Timer(_SOON_SECONDS, os.kill, (os.getpid(), _INTERRUPT)).start()
 
 
 def _leave_with_parent(life: int) -> None:
@@ -99,7 +114,7 @@ def _watch(
         if signal.getsignal(number) is not signal.SIG_IGN
     }
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    _, ending = os.waitpid(child, 0)
+    _, status_word = os.waitpid(child, 0)
     for number, handler in earlier.items():
         signal.signal(number, handler)
     # Not before: a process that the subject has left behind may hold the other end.
@@ -111,7 +126,7 @@ def _watch(
     os.close(reported)
     if status:
         return status[0]
-    code = os.waitstatus_to_exitcode(ending)
+    code = os.waitstatus_to_exitcode(status_word)
     if ended_by and code == -ended_by[0]:
         os.kill(os.getpid(), ended_by[0])
-    return lost(f"with exit status {code}" if code >= 0 else f"by {signal.Signals(-code).name}")
+    return lost(ending(code))

@@ -133,7 +133,7 @@ def progress(total: int) -> Iterator[Advance]:
         yield _Silent()
         return
     columns: Sequence[TextColumn | BarColumn | MofNCompleteColumn | TimeRemainingColumn] = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),

@@ -15,6 +15,7 @@ from hypothesis.strategies import SearchStrategy
 
 from harness.case import Case
 from harness.counterexample import Shortfall, shortfall
+from harness.inert import inert
 from harness.judge import Due, Judge, Plan
 from harness.laws import LAWS, Law, Rotation
 from harness.laws.of_a_call import REPEATABLE
@@ -50,7 +51,7 @@ def verify_one(plan: Plan, on_case: OnCase | None = None) -> Verdict:
         if law.name in tally.breaches:
             found = passes.again(tally.breaches[law.name], _look(judge, law), _breaking(law))
             breaches[law.name] = Counterexample(
-                found.finding.case, found.finding.breaches[law.name]
+                found.finding.case, inert(found.finding.breaches[law.name], _LONGEST_MESSAGE)
             )
             # An observed breach that does not come up again is no more than it was.
             if not found.steady and _is_required(law, plan, judge):
@@ -69,7 +70,7 @@ def verify_one(plan: Plan, on_case: OnCase | None = None) -> Verdict:
         for law in LAWS
     ]
     return Verdict(
-        subject=plan.subject.name,
+        subject=inert(plan.subject.name),
         kind=str(kind),
         dtype=plan.dtype,
         device=plan.device,
@@ -100,6 +101,8 @@ def _strategy(kind: Kind) -> Callable[[str, Regime], SearchStrategy[Case]]:
     return tanh_gradient_cases if kind is Kind.TANH_GRADIENT else cases
 
 
+#: Of a law's message, which may hold a long case.
+_LONGEST_MESSAGE = 1 << 20
 _UNSTEADY = "what the first pass found here was not found again when the same cases were run again"
 
 

@@ -15,7 +15,7 @@ MIB: Final = 1 << 20
 GIB: Final = 1 << 30
 
 DEFAULT_TIMEOUT: Final = 10.0
-_DEFAULT_MEMORY: Final = 4 * GIB
+_DEFAULT_MEMORY: Final = 2 * GIB
 #: Less is not enough for torch's own thread stacks and buffers.
 _LEAST_MEMORY: Final = 64 * MIB
 _MOST_TIMEOUT: Final = 86_400.0
@@ -25,7 +25,7 @@ _MEMORY: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", re.IGNORECASE
 
 
 def default_memory() -> int:
-    """4 GiB, or half of the machine's memory where that is less."""
+    """2 GiB, or half of the machine's memory where that is less."""
     try:
         physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -14,7 +14,8 @@ def picture(tensor: torch.Tensor) -> TensorRecord:
     storage = tensor.untyped_storage()
     content = None
     if not tensor.is_meta:
-        content = torch.empty(0, dtype=torch.uint8).set_(storage.clone()).cpu().numpy().tobytes()
+        held = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)
+        content = held.cpu().numpy().tobytes()
     return TensorRecord(
         str(tensor.dtype).removeprefix("torch."),
         tuple(tensor.shape),

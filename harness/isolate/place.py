@@ -34,12 +34,13 @@ class Place:
         return self._isolation if _is_isolated(subject, self._isolate) else None
 
     @property
-    def printed(self) -> dict[str, int]:
-        """The bytes that each isolated subject has printed, where there were any."""
+    def printed(self) -> dict[str, tuple[int, str]]:
+        """How many bytes each isolated subject has printed, where there were any, and their
+        beginning."""
         if self._isolation is None:
             return {}
         functions = self._isolation.functions
-        return {each.name: each.printed for each in functions if each.printed}
+        return {each.name: each.printed for each in functions if each.printed[0]}
 
 
 @contextmanager

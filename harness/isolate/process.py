@@ -19,6 +19,7 @@ from harness.ending import ending
 from harness.errors import CannotVerify
 from harness.inert import inert
 from harness.isolate.limits import Limits, size_text
+from harness.isolate.lost import Lost
 from harness.isolate.records import Answer, Broken, Frames, Returned, answer_of, frame
 from harness.isolate.zygote import (
     CAME_BACK,
@@ -43,6 +44,7 @@ _COME_BACK_SECONDS: Final = 0.25
 _LONGEST_FRAME: Final = 1 << 28
 _READ: Final = 1 << 18
 _TAIL: Final = 400
+_BEGINNING: Final = 400
 _LAST_WORDS: Final = 200
 _MEDDLED: Final = "wrote into the harness's own channel"
 
@@ -54,15 +56,6 @@ descriptor = int(sys.argv[1])
 del sys.argv[1:]
 main(descriptor)
 """
-
-
-class Lost(Exception):
-    """A subject's process was lost in a call; the message says how, in words that follow the
-    subject's name. `hung` where it did not answer in time."""
-
-    def __init__(self, how: str, *, hung: bool = False) -> None:
-        super().__init__(how)
-        self.hung = hung
 
 
 class Gone(CannotVerify):
@@ -176,7 +169,7 @@ class Process:
 
     def __init__(self, zygote: Zygote, limits: Limits) -> None:
         self._zygote = zygote
-        self._limits = limits
+        self.limits = limits
         self._channel, theirs = socket.socketpair()
         self._output, their_output = os.pipe()
         self._notes, their_notes = os.pipe()
@@ -184,6 +177,9 @@ class Process:
             os.set_blocking(end, False)
         try:
             self._number = zygote.fork(limits.memory, (theirs.fileno(), their_output, their_notes))
+        except BaseException:
+            self._release()
+            raise
         finally:
             theirs.close()
             os.close(their_output)
@@ -198,6 +194,7 @@ class Process:
         ):
             self._selector.register(source, selectors.EVENT_READ, heard)
         self.printed = 0
+        self.began = b""
         self._before = 0
         self._tail = b""
         self._forks = 0
@@ -244,6 +241,9 @@ class Process:
         with suppress(Gone):
             self._zygote.end(self._number)
         self._selector.close()
+        self._release()
+
+    def _release(self) -> None:
         self._channel.close()
         os.close(self._output)
         os.close(self._notes)
@@ -252,6 +252,12 @@ class Process:
         """End the process; what to raise, with the reason."""
         self.close()
         return Lost(how)
+
+    def exhausted(self, how: str = "") -> Lost:
+        """End the process, which has asked for more memory than it may have; what to raise."""
+        self.close()
+        size = size_text(self.limits.memory)
+        return Lost(f"exceeded its memory limit of {size}{how}", exhausted=True)
 
     def _wait(self, deadline: float, seconds: float) -> None:
         """For something to be heard, until the deadline. Raises Lost."""
@@ -276,7 +282,7 @@ class Process:
         self._hear_output()
         self._hear_notes()
         self._require_modest()
-        raise self.lose(self._how(code))
+        raise self.exhausted() if self._no_memory else self.lose(self._how(code))
 
     def _listen(self, seconds: float) -> None:
         for key, _ in self._selector.select(seconds):
@@ -290,7 +296,7 @@ class Process:
             self._listen(remaining)
 
     def _require_modest(self) -> None:
-        limits = self._limits
+        limits = self.limits
         if self._came_back:
             raise self.lose("returned twice: it forked its process, and both went on")
         if self._forks > limits.forks:
@@ -299,8 +305,6 @@ class Process:
             raise self.lose(f"printed more than {size_text(limits.output)} in one call")
 
     def _how(self, code: int) -> str:
-        if self._no_memory:
-            return f"exceeded its memory limit of {size_text(self._limits.memory)}"
         words = inert(self._tail.decode(errors="replace"))
         # The last of them says what came last.
         words = words if len(words) <= _LAST_WORDS else f"...{words[-_LAST_WORDS:]}"
@@ -318,7 +322,7 @@ class Process:
             self._closed = True
             self._forget(self._channel)
         self._frames.add(content)
-        if len(self._frames) > _LONGEST_FRAME:
+        if self._frames.expected > _LONGEST_FRAME:
             raise self.lose(_MEDDLED)
         return bool(content)
 
@@ -326,6 +330,8 @@ class Process:
         content = self._read(self._output)
         self.printed += len(content)
         self._tail = (self._tail + content)[-_TAIL:]
+        if len(self.began) < _BEGINNING:
+            self.began = (self.began + content)[:_BEGINNING]
 
     def _hear_notes(self) -> None:
         notes = self._read(self._notes)

@@ -260,13 +260,17 @@ class Frames:
         return len(self._buffer)
 
     @property
+    def expected(self) -> int:
+        """The bytes of the next frame, its length included; 0 while that is not known."""
+        if len(self._buffer) < LENGTH.size:
+            return 0
+        (length,) = LENGTH.unpack_from(self._buffer)
+        return LENGTH.size + int(length)
+
+    @property
     def whole(self) -> bool:
         """Whether a whole frame has arrived."""
-        buffer = self._buffer
-        if len(buffer) < LENGTH.size:
-            return False
-        (length,) = LENGTH.unpack_from(buffer)
-        return len(buffer) >= LENGTH.size + int(length)
+        return 0 < self.expected <= len(self._buffer)
 
     def add(self, content: bytes) -> None:
         """Take what has arrived."""
@@ -276,11 +280,9 @@ class Frames:
         """The content of the next whole frame; None until it has arrived."""
         if not self.whole:
             return None
-        buffer = self._buffer
-        (length,) = LENGTH.unpack_from(buffer)
-        end = LENGTH.size + length
-        content = bytes(buffer[LENGTH.size : end])
-        del buffer[:end]
+        end = self.expected
+        content = bytes(self._buffer[LENGTH.size : end])
+        del self._buffer[:end]
         return content
 
 

@@ -12,9 +12,8 @@ import torch
 from harness.case import Case
 from harness.direction import Direction
 from harness.evaluate import Evaluation, quantities_of
-from harness.isolate.limits import size_text
+from harness.isolate.lost import Lost
 from harness.isolate.pictures import pictures
-from harness.isolate.process import Lost
 from harness.isolate.records import (
     AskElementwise,
     AskRefuses,
@@ -52,7 +51,6 @@ class _Remote:
         assert isinstance(function, IsolatedFunction)
         self._function = function
         self._begin = Begin(device, flush_to_zero)
-        self._memory = function.limits.memory
         self.patience = function.patience(dtype, self._begin)
 
     def _ask(self, request: Request) -> Any:
@@ -62,9 +60,7 @@ class _Remote:
         raised = answer.raised if isinstance(answer, Evaluated) else None
         raised = answer.message if isinstance(answer, Failed) else raised
         if raised is not None and _NO_MEMORY.match(raised):
-            raise self._function.abandon(
-                f"exceeded its memory limit of {size_text(self._memory)} ({raised})", self.patience
-            )
+            raise self._function.exhausted(raised, self.patience)
         return answer
 
     def _evaluate(self, request: Request) -> Evaluation:

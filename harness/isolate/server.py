@@ -7,6 +7,7 @@ process too, that one says so by a note and ends.
 from __future__ import annotations
 
 import gc
+import io
 import os
 import resource
 import socket
@@ -97,11 +98,14 @@ def _give_standard_streams(output: int) -> None:
     os.close(nothing)
     if output > 2:
         os.close(output)
-    # Line by line, so that the last words of a process that crashes are not lost.
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    # Nothing is held back, so that the last words of a process that crashes are not lost.
     sys.stdout, sys.stderr = (
-        open(  # noqa: SIM115
-            number, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
+        io.TextIOWrapper(
+            open(number, "wb", buffering=0, closefd=False),  # noqa: SIM115
+            encoding="utf-8",
+            errors="backslashreplace",
+            write_through=True,
         )
         for number in (1, 2)
     )

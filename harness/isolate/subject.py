@@ -6,14 +6,17 @@ import os
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, NoReturn, Self
 
 from harness.errors import CannotVerify
 from harness.grade import Grade
+from harness.inert import inert
 from harness.isolate.limits import Limits
+from harness.isolate.lost import Lost
 from harness.isolate.patience import Patience
-from harness.isolate.process import Gone, Lost, Process, Zygote
+from harness.isolate.process import Gone, Process, Zygote
 from harness.isolate.records import Answer, Begin, Done, Load, Loaded, NotLoaded, Request
 from harness.subjects import Kind, Stated, Subject, SubjectError, SubjectImportError
 from reference.formats import Format
@@ -59,15 +62,16 @@ class Isolation:
         self.functions.append(function)
         return function.load()
 
-    def process(self) -> Process:
-        """Another process, forked."""
+    def process(self, memory: int) -> Process:
+        """Another process, forked, with so much memory."""
+        limits = replace(self.limits, memory=memory)
         try:
-            return Process(self._zygote, self.limits)
+            return Process(self._zygote, limits)
         except Gone:
             # A subject has ended it, and its own with it.
             self._zygote.close()
             self._zygote = Zygote()
-            return Process(self._zygote, self.limits)
+            return Process(self._zygote, limits)
 
 
 class IsolatedFunction:
@@ -79,9 +83,14 @@ class IsolatedFunction:
         self._kind = None if kind is None else str(kind)
         self._process: Process | None = None
         self._begun: Begin | None = None
-        self._good: tuple[Begin, Request] | None = None
+        #: What was answered last, of each type of request, and which types the process at hand has
+        #: answered.
+        self._good: dict[type, tuple[Begin, Request]] = {}
+        self._warm: set[type] = set()
         self._patience: dict[tuple[str, Begin], Patience] = {}
         self._printed = 0
+        self._began = b""
+        self._took = 0.0
         #: Whether loading the subject has switched flush-to-zero on.
         self.flushing = False
 
@@ -89,14 +98,17 @@ class IsolatedFunction:
         raise TypeError(f"{self.name} is isolated, and cannot be called from this process")
 
     @property
-    def printed(self) -> int:
-        """The bytes that the subject has printed."""
-        return self._printed + (self._process.printed if self._process else 0)
+    def printed(self) -> tuple[int, str]:
+        """How many bytes the subject has printed, and the first of them as inert text."""
+        size, began = self._printed, self._began
+        if self._process is not None:
+            size, began = size + self._process.printed, began or self._process.began
+        return size, inert(began.decode(errors="replace"))
 
     def load(self) -> Subject:
         """The subject, loaded in its first process. Raises as `Isolation.subject` does."""
         try:
-            loaded = self._start()
+            loaded = self._start(self.limits.memory)
         except Lost as lost:
             self._drop()
             raise SubjectImportError(
@@ -126,7 +138,7 @@ class IsolatedFunction:
 
     def patience(self, dtype: str, begin: Begin) -> Patience:
         """How long calls may take in a dtype, where cases begin so."""
-        return self._patience.setdefault((dtype, begin), Patience(self.limits.timeout))
+        return self._patience.setdefault((dtype, begin), Patience(self.limits))
 
     def ask(self, begin: Begin, request: Request, patience: Patience) -> Answer:
         """The answer to a request about a case, from the process at hand or another one.
@@ -135,22 +147,26 @@ class IsolatedFunction:
         """
         started = time.monotonic()
         try:
-            process = self._ready(begin, patience)
+            process = self._ready(begin, type(request), patience)
             asked = time.monotonic()
-            answer = process.ask(request, patience.seconds(first=self._good is None))
+            first = type(request) not in self._good
+            answer = process.ask(request, patience.seconds(first=first))
         except Lost as lost:
-            patience.lost(time.monotonic() - started, hung=lost.hung)
+            patience.lost(time.monotonic() - started, lost)
             self._drop()
             raise
-        patience.answered(time.monotonic() - asked)
-        self._good = begin, request
+        self._took = time.monotonic() - asked
+        patience.answered(self._took)
+        self._good[type(request)] = begin, request
+        self._warm.add(type(request))
         return answer
 
-    def abandon(self, how: str, patience: Patience) -> Lost:
-        """Give up the process at hand for what it has answered; what to raise."""
+    def exhausted(self, raised: str, patience: Patience) -> Lost:
+        """Give up the process at hand, whose last answer is that it has raised for want of memory;
+        what to raise."""
         assert self._process is not None
-        lost = self._process.lose(how)
-        patience.lost(0.0, hung=False)
+        lost = self._process.exhausted(f" ({raised})")
+        patience.lost(self._took, lost)
         self._drop()
         return lost
 
@@ -158,17 +174,21 @@ class IsolatedFunction:
         """End the process."""
         self._drop()
 
-    def _ready(self, begin: Begin, patience: Patience) -> Process:
+    def _ready(self, begin: Begin, request: type, patience: Patience) -> Process:
         """The process, loaded and at work on such cases. One that takes the place of another is
-        first asked what that has answered last, for it may have to compile."""
+        first asked what that has answered last, for it may have to import and to compile."""
+        memory = patience.memory
+        if self._process is not None and self._process.limits.memory != memory:
+            self._drop()
         if self._process is None:
             try:
-                self._start()
+                self._start(memory)
             except (SubjectError, CannotVerify) as error:
                 raise Lost(f"could not be loaded again: {error}") from None
-            if self._good is not None:
-                before, request = self._good
-                self._begin(before).ask(request, patience.first_seconds())
+        if request in self._good and request not in self._warm:
+            before, answered = self._good[request]
+            self._begin(before).ask(answered, patience.first_seconds())
+            self._warm.add(request)
         return self._begin(begin)
 
     def _begin(self, begin: Begin) -> Process:
@@ -179,10 +199,10 @@ class IsolatedFunction:
             self._begun = begin
         return self._process
 
-    def _start(self) -> Loaded:
+    def _start(self, memory: int) -> Loaded:
         import torch
 
-        self._process = self._isolation.process()
+        self._process = self._isolation.process(memory)
         answer = self._process.ask(
             Load(
                 self.name,
@@ -201,9 +221,11 @@ class IsolatedFunction:
 
     def _drop(self) -> None:
         process, self._process, self._begun = self._process, None, None
+        self._warm.clear()
         if process is not None:
             process.close()
             self._printed += process.printed
+            self._began = self._began or process.began
 
 
 def _past(lost: Lost) -> str:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import settings
 
 from harness.api import fresh_seed, make_plans, named_subject, run_plans
-from harness.one_case import judge_case
 from harness.errors import UsageError
 from harness.judge import Plan
+from harness.one_case import judge_case
 from harness.pasted import smallest_case
 from harness.plugin.examples import Examples
 from harness.plugin.options import Options, usage

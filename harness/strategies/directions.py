@@ -41,9 +41,7 @@ def cases_with_directions(dtype: str, regime: Regime | None = None) -> st.Search
     Raises ValueError for an unknown dtype and for a regime that neurons do not have.
     """
     return st.tuples(cases(dtype, regime), _entropy(dtype)).map(
-        lambda drawn: replace(
-            drawn[0], direction=direction_for(Digits(drawn[1]).below, drawn[0])
-        )
+        lambda drawn: replace(drawn[0], direction=direction_for(Digits(drawn[1]).below, drawn[0]))
     )
 
 

@@ -558,6 +558,7 @@ class TestSeed:
                 "    return torch.tanh(x)\n"
             )
             words = ("--as", "activation", "--dtype", "float32", "--device", "cpu", "--seed", "1")
+            words += ("--no-isolate",)  # which shows what it prints
             outcome = invoke("verify", f"{path}:tanh", *words, "--examples", "130")
             assert 0 == outcome.status
             shown.append(re.findall("^shown .*$", outcome.out, re.MULTILINE))
@@ -746,7 +747,7 @@ class TestInterrupt:
         """While a subject is imported: one line, 5."""
         path = tmp_path / "slow.py"
         path.write_text("raise KeyboardInterrupt\n")
-        outcome = invoke("verify", f"{path}:tanh")
+        outcome = invoke("verify", f"{path}:tanh", "--no-isolate")
         assert (5, "") == (outcome.status, outcome.out)
         assert "neuron-harness: interrupted before anything was verified" == outcome.err.strip()
 

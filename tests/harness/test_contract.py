@@ -642,3 +642,15 @@ def test_an_overflowing_square_excuses_only_the_infinity_of_its_sign() -> None:
     assert judge_tanh_gradient([y], g, [-inf], arithmetic).grade is Grade.TEXTBOOK
     assert judge_tanh_gradient([y], g, [inf], arithmetic).grade is Grade.WRONG
     assert judge_tanh_gradient([y], -g, [-inf], arithmetic).grade is Grade.WRONG
+
+
+@pytest.mark.parametrize("y", [inf, -inf])
+def test_a_flushed_g_makes_nan_of_an_infinite_output(y: float) -> None:
+    """A subnormal g that counts as zero: 0 * -inf. Without flush-to-zero declared, or with a normal
+    g, nothing explains it."""
+    kept = default_arithmetic(BINARY32)
+    flushed = default_arithmetic(BINARY32, flush_to_zero=True)
+    assert judge_tanh_gradient([y], 2.0**-127, [nan], flushed).grade is Grade.TEXTBOOK
+    assert judge_tanh_gradient([y], 2.0**-127, [-inf], flushed).grade is Grade.CORRECT
+    assert judge_tanh_gradient([y], 2.0**-127, [nan], kept).grade is Grade.WRONG
+    assert judge_tanh_gradient([y], 2.0**-126, [nan], flushed).grade is Grade.WRONG

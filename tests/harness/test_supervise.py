@@ -92,6 +92,29 @@ def test_an_interrupt_reaches_the_work_once(kill: Callable[[int, int], None]) ->
     assert (5, "saved\n", "") == (process.returncode, out, err)
 
 
+@pytest.mark.parametrize(
+    "arrange",
+    [
+        "gc.callbacks.append(lambda *_: interrupt()); gc.collect(); gc.callbacks.clear()",
+        "type('Ends', (), {'__del__': lambda self: interrupt()})()",
+    ],
+    ids=["a collection", "a finalizer"],
+)
+def test_an_interrupt_is_not_dropped_with_what_python_ignores(arrange: str) -> None:
+    """It arrives in a callback, out of which no exception comes, and is sent again."""
+    body = (
+        "import gc; sent = []\n"
+        "    def interrupt():\n"
+        "        if not sent: sent.append(1); os.kill(os.getpid(), signal.SIGUSR1)\n"
+        "    try:\n"
+        f"        {arrange}\n"
+        "        time.sleep(20); return 9\n"
+        "    except KeyboardInterrupt: return 5"
+    )
+    _, err = (process := program(body)).communicate(timeout=60)
+    assert (5, "") == (process.returncode, err)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_the_work_ends_with_its_parent(number: signal.Signals) -> None:
     """Which ends by the signal that it was sent; nothing is left behind."""
@@ -118,11 +141,11 @@ def _runs(process: int) -> bool:
         return Path("/proc/self").exists() is False
 
 
-@pytest.mark.parametrize("command", ["hunt", "verify"])
-def test_no_subject_passes_by_leaving(tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize("command", [["hunt"], ["verify", "--no-isolate"]], ids=" ".join)
+def test_no_subject_passes_by_leaving(tmp_path: Path, command: list[str]) -> None:
     """One line and exit status 3."""
     (tmp_path / "mine.py").write_text("import os\ndef leaves(x):\n    os._exit(0)\n")
-    outcome = spawn(command, "mine.py:leaves", "--as", "activation", cwd=tmp_path)
+    outcome = spawn(*command, "mine.py:leaves", "--as", "activation", cwd=tmp_path)
     assert (3, "") == (outcome.status, outcome.out)
     assert outcome.err.startswith(
         "neuron-harness: the process that runs the subject ended with exit status 0 before"
