@@ -179,9 +179,16 @@ class TestDescription:
         assert "again" in text
 
 
+def cells(text: str, place: str) -> list[str]:
+    """The row of an element in the first table of `explain`."""
+    table = text.split("\n\n")[0]
+    (row,) = (each.split() for each in table.splitlines() if each.split()[:1] == [place])
+    return row
+
+
 def figures(text: str, place: str) -> tuple[str, str, str]:
-    """Computed, rounded and exact of an element in a table of `explain`."""
-    (row,) = (each.split() for each in text.splitlines() if each.split()[:1] == [place])
+    """Computed, rounded and exact of an element."""
+    row = cells(text, place)
     return row[1], row[2], row[3]
 
 
@@ -191,7 +198,7 @@ def check_replay(shown: str, text: str) -> None:
     assert (line(text, "computed"), line(text, "rounded"), line(text, "exact")) == figures(
         shown, place
     )
-    (row,) = (each.split() for each in shown.splitlines() if each.split()[:1] == [place])
+    row = cells(shown, place)
     assert float(row[4]) == pytest.approx(float(line(text, "error").split()[0]), rel=1e-3)
     assert "wrong" == row[6]
 
