@@ -14,9 +14,13 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from harness._version import __version__
+from harness.bench_command import bench
 from harness.errors import CannotVerify, UsageError
+from harness.gate_command import gate
 from harness.grade import Grade
 from harness.hunt_command import hunt
+from harness.inert import inert
+from harness.report_command import history, report
 from harness.selftest_command import selftest
 from harness.sweep_command import sweep
 
@@ -116,7 +120,7 @@ _kind = click.option(
 @click.option(
     "--memory-limit",
     metavar="SIZE",
-    help="Memory for an isolated subject, as 512M. Default: 4G, or half of the machine's.",
+    help="Memory for an isolated subject, as 512M. Default: 2G, or half of the machine's.",
 )
 @click.option("--json", "json_file", metavar="FILE|-", help="Write the verdicts as JSON.")
 @click.option("--junitxml", "junit_file", metavar="FILE", help="Write the verdicts as JUnit XML.")
@@ -141,7 +145,7 @@ def verify(
 
     A SUBJECT is a built-in name, package.module:attribute, or path/to/file.py:attribute.
     """
-    from harness.inert import inert
+    from harness import actions
     from harness.isolate.limits import size_text
     from harness.isolate.place import isolation, limits_of
     from harness.outfile import OutFile
@@ -180,7 +184,9 @@ def verify(
         with progress(sum(plan.cases for plan in plans)) as bar:
             verification = run_plans(
                 plans,
-                on_plan=lambda plan: bar.plan(f"{plan.subject.name} {plan.dtype} {plan.device}"),
+                on_plan=lambda plan: bar.plan(
+                    f"{inert(plan.subject.name)} {plan.dtype} {plan.device}"
+                ),
                 on_case=bar.case,
             )
     printed = place.printed
@@ -195,10 +201,14 @@ def verify(
     except BrokenPipeError:
         abandon(sys.stdout)
     finally:
-        show(*_summary(verification, sys.stderr if piped else sys.stdout))
-    for name, size in printed.items():
+        stream = sys.stderr if piped else sys.stdout
+        show(*_summary(verification, stream))
+        for line in actions.report(verification):
+            show(f"{line}\n", stream)
+    for name, (size, began) in printed.items():
         show(
-            f"{inert(name)} printed {size_text(size)}, which is not shown; --no-isolate shows it\n",
+            f"{inert(name)} printed {size_text(size)}, all of which --no-isolate shows; it began: "
+            f"{began}\n",
             sys.stderr,
         )
     return verification.exit_status
@@ -255,7 +265,11 @@ def explain(
     return 0
 
 
+cli.add_command(bench)
+cli.add_command(gate)
+cli.add_command(history)
 cli.add_command(hunt)
+cli.add_command(report)
 cli.add_command(sweep)
 cli.add_command(selftest)
 
@@ -302,5 +316,5 @@ def run(arguments: Sequence[str] | None = None, prog_name: str = PROGRAM) -> int
 
 
 def _fail(message: str, status: int) -> int:
-    click.echo(f"{PROGRAM}: {' '.join(message.split())}", err=True)
+    click.echo(f"{PROGRAM}: {inert(message)}", err=True)
     return status

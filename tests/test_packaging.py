@@ -44,7 +44,7 @@ def lower_bound(requirement: Requirement) -> str:
 
 @pytest.mark.parametrize(
     "requirement",
-    requirements("cluster", "crosscheck", "test"),
+    requirements("cluster", "crosscheck", "report", "test"),
     ids=lambda requirement: requirement.name,
 )
 def test_lowest_is_the_lower_bound(requirement: Requirement) -> None:
@@ -56,13 +56,19 @@ def test_lowest_is_the_lower_bound(requirement: Requirement) -> None:
 
 def test_lowest_names_nothing_else() -> None:
     """A dependency that was dropped leaves constraints-lowest.txt too."""
-    expected = {requirement.name for requirement in requirements("cluster", "crosscheck", "test")}
+    expected = {
+        requirement.name for requirement in requirements("cluster", "crosscheck", "report", "test")
+    }
     assert expected == set(pins("constraints-lowest.txt"))
 
 
 @pytest.mark.parametrize(
     "requirement",
-    [r for r in requirements("cluster", "crosscheck", "dev", "test") if r.name != "neuron-harness"],
+    [
+        requirement
+        for requirement in requirements("cluster", "crosscheck", "dev", "report", "test")
+        if requirement.name != "neuron-harness"
+    ],
     ids=lambda requirement: requirement.name,
 )
 def test_the_tested_set_satisfies_the_requirement(requirement: Requirement) -> None:

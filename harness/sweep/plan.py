@@ -21,7 +21,7 @@ from reference.dyadic import from_float
 from reference.formats import Format
 
 #: Changes whenever the figures of a block may: it keeps old records from being mixed with new.
-FIGURES_VERSION: Final = 1
+FIGURES_VERSION: Final = 2
 
 #: Sides: bit 0 is the sign of x (or y), bit 1 that of g where pairs are swept.
 NEGATIVE: Final = 1

@@ -209,6 +209,7 @@ def _figures(plan: Plan, name: str, statistics: Statistics) -> dict[str, Any]:
     return {
         "points": statistics.points,
         "max_ulp": statistics.max_ulp,
+        "mean_ulp": statistics.mean_ulp,
         **_point(plan, "worst_x", worst),
         **scaled,
         "misrounded": statistics.misrounded,

@@ -33,6 +33,9 @@ WORST: Final = 10
 #: Groups of errors; the search for the worst looks at the largest of each first.
 _GROUPS: Final = 256
 _EMPTY_SIDE: Final = (0,) * len(BIN_EDGES)
+#: `Statistics.total` counts units of 2^-12 ulp, up to the most that a record can hold.
+_UNITS: Final = 1 << 12
+_MOST: Final = (1 << 63) - 1
 _NOBODY: Final = -1
 
 Floats = NDArray[np.floating[Any]]
@@ -46,7 +49,8 @@ class Statistics:
     first input that has it (-1: none has). `max_scaled_error` is in units of u |g|. A
     `nonfinite_mismatch` is a NaN or an infinity on one side only (`first_nonfinite` is its first
     key), a `zero_sign_mismatch` a zero of the wrong sign. `histogram` counts errors from the most
-    negative bin to the most positive.
+    negative bin to the most positive. `total` is the sum of the |error|, each rounded to a unit of
+    2^-12 ulp, or the most that fits.
     """
 
     points: int = 0
@@ -59,6 +63,14 @@ class Statistics:
     max_scaled_error: float = 0.0
     first_nonfinite: int = _NOBODY
     histogram: tuple[int, ...] = (0,) * _BINS
+    total: int = 0
+
+    @property
+    def mean_ulp(self) -> float | None:
+        """The mean |error| in ulps, to 2^-13, over errors that have a size; None where none has, or
+        where the sum is too large to tell."""
+        sized = sum(self.histogram)
+        return self.total / _UNITS / sized if sized and self.total < _MOST else None
 
     def merge(self, other: Statistics) -> Statistics:
         """The figures of both together."""
@@ -89,6 +101,7 @@ def merged(parts: Sequence[Statistics]) -> Statistics:
         max_scaled_error=max(part.max_scaled_error for part in parts),
         first_nonfinite=reduce(first, (part.first_nonfinite for part in parts)),
         histogram=tuple(map(sum, zip(*(part.histogram for part in parts), strict=True))),
+        total=min(sum(part.total for part in parts), _MOST),
     )
 
 
@@ -155,6 +168,7 @@ def measure(
         max_scaled_error=scaled_error,
         first_nonfinite=_first_of(nonfinite, first_key, key_step),
         histogram=_histogram(ulps, low, high, ulps.size),
+        total=_total(np.abs(ulps), max_ulp) if max_ulp else 0,
     )
 
 
@@ -177,13 +191,25 @@ def _measure_with_nan(
         return figures
     ulps = judgement.ulps[sized]
     sizes = np.abs(ulps)
+    max_ulp = float(sizes.max())
     index = int(np.flatnonzero(sized)[sizes.argmax()])
     return replace(
         figures,
-        max_ulp=float(sizes.max()),
+        max_ulp=max_ulp,
         worst=first_key + index * key_step,
         histogram=_histogram(ulps, float(ulps.min()), float(ulps.max()), ulps.size),
+        total=_total(sizes, max_ulp),
     )
+
+
+def _total(sizes: NDArray[np.float64], largest: float) -> int:
+    """The sum of `sizes`, each rounded to a unit; exact, so that it is the sum of any parts'."""
+    if largest * _UNITS >= _MOST:
+        return _MOST
+    units = np.rint(sizes * _UNITS)
+    if largest * _UNITS * sizes.size < 1 << 52:
+        return int(np.add.reduce(units))
+    return min(sum(map(int, units.tolist())), _MOST)
 
 
 def _flaws(judgement: Judgement, computed: Floats) -> tuple[int, NDArray[np.bool_] | None, int]:

@@ -1,5 +1,6 @@
 """Statistics: what they count, and that it does not matter in which order they are merged."""
 
+from fractions import Fraction
 from functools import reduce
 from math import inf, nan
 
@@ -44,6 +45,10 @@ def statistics(ulps: list[float], first_key: int = 0) -> Statistics:
     return measure(judgement, computed, 0.0, first_key, 4)
 
 
+def one(ulp: float) -> Statistics:
+    return statistics([ulp])
+
+
 def bin_of(error: float) -> int:
     """The index of an error's bin, by the definition: |error| in (lo, hi], the first for both."""
     level = sum(abs(error) > edge for edge in BIN_EDGES)
@@ -66,6 +71,11 @@ def test_measure_counts_what_a_loop_would(ulps: list[float]) -> None:
     assert sum(not abs(error) <= 0.5 for error in ulps) == found.misrounded
     assert sum(not abs(error) < 1 for error in ulps) == found.unfaithful
     assert (largest, -4 * index if sized else -1) == (found.max_ulp, found.worst)
+    total = sum(size for size, _ in sized)
+    if sized and total < 2**50:
+        assert pytest.approx(total / len(sized), rel=1e-12, abs=2**-13) == found.mean_ulp
+    else:
+        assert found.mean_ulp is None
     assert tuple(counts) == found.histogram
     assert len(unsized) == found.nonfinite_mismatch
     assert (4 * unsized[0] if unsized else -1) == found.first_nonfinite
@@ -95,6 +105,16 @@ def test_mirroring_is_measuring_the_negated_errors(ulps: list[float]) -> None:
     expected = measure(judgement, computed, 0.0, 1, 4)
     assert expected == statistics(ulps).mirrored(1, negated=True)
     assert statistics(ulps, 1) == statistics(ulps).mirrored(1, negated=False)
+
+
+@given(st.lists(st.floats(0, 1e300), min_size=1, max_size=9))
+def test_a_sum_of_errors_that_is_too_large_to_hold_is_not_told(ulps: list[float]) -> None:
+    """It stops at the most that a record holds, whatever the order; below that it is exact."""
+    exact = sum(round(Fraction(ulp) * 4096) for ulp in ulps)
+    most = 2**63 - 1
+    found = statistics(ulps)
+    assert min(exact, most) == found.total == reduce(Statistics.merge, map(one, ulps)).total
+    assert (found.mean_ulp is None) == (exact >= most)
 
 
 @given(errors, errors)
