@@ -69,7 +69,7 @@ def batch_of_one(x: Tensor, w: Tensor, b: Tensor, g: Tensor) -> Results:
 
 
 @_neuron(_SAME_FORMULA)
-def fused(x: Tensor, w: Tensor, b: Tensor, g: Tensor) -> Results:
+def fused_multiply_add(x: Tensor, w: Tensor, b: Tensor, g: Tensor) -> Results:
     """1 - y*y by torch.addcmul, in one operation."""
     y = torch.tanh(preactivation(x, w, b))
     return results(y, g * torch.addcmul(torch.ones_like(y), y, y, value=-1), x, w)

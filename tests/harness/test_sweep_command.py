@@ -160,7 +160,7 @@ def test_what_is_printed_as_again_shows_the_worst_input_again(
         assert "neuron-harness" == program
         explained = spawn(*words, cwd=tmp_path)
         assert (0, "") == (explained.status, explained.err)
-        shown += explained.out
+        shown += explained.out.split("\n\n")[0] + "\n"
     name = {"bias_gradient": "gradient", "gradient[0]": "gradient"}.get(quantity, quantity)
     (value,) = re.findall(rf"^{name} +│ all +│ +\d+ │ +([\d.e+]+)", out.decode(), re.MULTILINE)
     errors = [
