@@ -129,6 +129,7 @@ def test_the_next_hunt_starts_from_the_finds(tmp_path: Path) -> None:
         assert find_of(again, OUTPUT).found in after
 
 
+@pytest.mark.slow
 def test_finds_of_neurons_are_stored_and_judged_first(tmp_path: Path) -> None:
     """Also whole neurons; of another dtype there are none."""
     with Store.open(tmp_path / "store.sqlite") as store:
