@@ -52,11 +52,11 @@ def advice(
                 f"lost {_lost(stages, format)} here; {_STABLE}, from the preactivation."
             )
         case Step.ROUNDINGS | Step.PRODUCT:
-            return _roundings(worst, stages, format)
+            return _roundings(stages, format)
         case Step.SLOPE | Step.GRADIENT:
             return (
                 f"It is not 1 - y*y of the output, and its own formula is off by "
-                f"{_figure(worst.error, ulp)} ulps here; look there first."
+                f"{ratio(magnitude(worst.error), ulp):.3g} ulps here; look there first."
             )
 
 
@@ -87,7 +87,7 @@ def _tanh(stages: Stages, format: Format) -> str:
     )
 
 
-def _roundings(worst: Part, stages: Stages, format: Format) -> str:
+def _roundings(stages: Stages, format: Format) -> str:
     size = magnitude(from_float(stages.bias_gradient))
     if compare(size, format.smallest_normal) < 0:
         return (
@@ -105,7 +105,3 @@ def _lost(stages: Stages, format: Format) -> str:
         return f"all {format.precision} bits"
     lost = min(format.precision, max(0, round(-log2(abs(ratio(left, ONE))))))
     return f"{lost} of {format.precision} bits"
-
-
-def _figure(error: Dyadic, ulp: Dyadic) -> str:
-    return f"{ratio(magnitude(error), ulp):.3g}"

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.api import make_plans, named_subject
 from harness.case import Case
 from harness.errors import CannotVerify, UsageError
 from harness.failure import decimal
@@ -17,7 +16,9 @@ from harness.hexfloat import hex_text
 from harness.judge import Finding, Judge, Plan, every_law
 from harness.laws import LAWS
 from harness.laws.law import place
+from harness.one_case import parsed, plan_of_case
 from harness.origins import origin_lines
+from harness.second_order import RETAIN_GRAPH
 from harness.second_order_verifier import SecondOrderJudge
 from harness.subjects import Kind, Subject
 from harness.subjects.output_only import output_neuron, works_on_floats
@@ -41,10 +42,7 @@ def read_case(text: str) -> Case:
                 f"case {text!r} cannot be read ({reason}); expected a file, or one line of JSON "
                 "as a report prints it"
             ) from None
-    try:
-        return Case.from_json(source)
-    except ValueError as error:
-        raise UsageError(f"case: {error}") from None
+    return parsed(source)
 
 
 def explain_case(
@@ -66,31 +64,8 @@ def explain_case(
     """
     if isinstance(case, str):
         case = read_case(case)
-    name, subject = named_subject(subject, kind)
-    if (subject.kind is not Kind.TANH_GRADIENT) and len(case.weights) != len(case.inputs):
-        raise UsageError(
-            f"the case has {len(case.inputs)} inputs and {len(case.weights)} weights, which fits a "
-            f"tanh-gradient; {subject.name} is of kind {subject.kind}; say --as tanh-gradient"
-        )
-    if subject.kind is Kind.TANH_GRADIENT and case.direction is not None:
-        raise UsageError(
-            f"the case has a direction, and {subject.name}, of kind {subject.kind}, has no second "
-            "order; leave the direction out, or name a neuron or an activation"
-        )
-    if subject.kind is Kind.TANH_GRADIENT and case.weights:
-        raise UsageError(
-            f"the case has weights, which fits a neuron; {subject.name} is of kind {subject.kind}, "
-            "and a tanh-gradient takes none; name a neuron or an activation"
-        )
-    (plan,) = make_plans(
-        [(name, subject)],
-        dtypes=[case.dtype],
-        devices=[device],
-        require=None,
-        examples=1,
-        seed=0,
-        activation_ulps=activation_ulps,
-    )
+    plan = plan_of_case(subject, case, kind=kind, device=device, activation_ulps=activation_ulps)
+    subject = plan.subject
     with subnormals_kept(), warnings.catch_warnings():
         # What torch says of a function of floats that is shown a tensor.
         warnings.filterwarnings("ignore", "Converting a tensor with requires_grad=True to a scalar")
@@ -166,6 +141,8 @@ def _lines(
     if evaluation.raised is not None:
         return [*lines, f"raised {evaluation.raised}"]
     observed = {law.name for law in LAWS if not law.required}
+    if subject.kind is Kind.NEURON:
+        observed.add(RETAIN_GRAPH)
     lines += [
         f"breaks the {'observed ' if name in observed else ''}law {name}: {text}"
         for name, text in finding.breaches.items()

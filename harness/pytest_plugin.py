@@ -14,12 +14,9 @@ hypothesis' settings. Nothing of torch or hypothesis is imported before a test a
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
-
-if TYPE_CHECKING:
-    from harness.plugin.session import VerifyNeuron
 
 _FIXTURE: Final = "verify_neuron"
 _MARKER: Final = "neuron"
@@ -60,8 +57,7 @@ def verify_neuron(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
 
     dtype, device = request.param
     options = options_of(request.node.iter_markers(_MARKER))
-    found: VerifyNeuron = VerifyNeuron(request.node, dtype, device, options)
-    return found
+    return VerifyNeuron(request.node, dtype, device, options)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -50,12 +50,8 @@ class SecondOrderJudge:
     def __init__(self, plan: Plan) -> None:
         self._arithmetic = Judge(plan).arithmetic
         self._evaluate = _evaluator(plan)
-        self._reason = self._evaluate.unsupported(plan.dtype)
-
-    @property
-    def unsupported(self) -> str | None:
-        """Why the subject has no second order, in one line; None if it has one."""
-        return self._reason
+        #: Why the subject has no second order, in one line; None if it has one.
+        self.unsupported = self._evaluate.unsupported(plan.dtype)
 
     def __call__(self, case: Case) -> Finding:
         """The finding for one case, which has a direction."""
@@ -76,7 +72,7 @@ def second_order_shares(plan: Plan) -> dict[Regime, int]:
     few = min(plan.examples, _OF_A_REGIME * len(regimes))
     wanted = max(few, plan.examples // _ONE_IN)
     # What is only reported takes half of that.
-    return shares(regimes, wanted if _required(plan) is not None else wanted // 2)
+    return shares(regimes, wanted if second_order_required(plan) is not None else wanted // 2)
 
 
 def _evaluator(plan: Plan) -> SecondOrderEvaluator | IsolatedSecondOrderEvaluator:
@@ -101,7 +97,7 @@ def verify_second_order(plan: Plan, *, shrink: bool) -> SecondOrder:
     passes = Passes(plan, cases_with_directions, second_order_shares(plan))
     if kind is Kind.ACTIVATION or judge.unsupported is None:
         passes.first(lambda regime: judge, tally)
-    required = _required(plan)
+    required = second_order_required(plan)
     missed = shortfall(passes, tally, judge, required) if shrink and required else Shortfall()
     law = _law(plan, passes, tally, judge)
     verdict = SecondOrderVerdict(
@@ -119,7 +115,8 @@ def verify_second_order(plan: Plan, *, shrink: bool) -> SecondOrder:
     return SecondOrder(verdict, law, missed.unsteady)
 
 
-def _required(plan: Plan) -> Grade | None:
+def second_order_required(plan: Plan) -> Grade | None:
+    """The grade that a subject has to earn; None where it is only reported."""
     if plan.second_order is not None:
         return plan.second_order
     if plan.subject.kind is not Kind.ACTIVATION or plan.expected_wrong:
@@ -132,8 +129,13 @@ def _error(tally: Tally) -> str | None:
     return None if tally.raised is None else tally.raised.finding.evaluation.failure
 
 
+def retain_graph_required(plan: Plan) -> bool:
+    """Whether a breach of the law fails the verdict. An activation is used in networks, whose
+    graphs are kept; a neuron has no such use."""
+    return plan.strict_laws or plan.subject.kind is Kind.ACTIVATION
+
+
 def _law(plan: Plan, passes: Passes, tally: Tally, judge: SecondOrderJudge) -> LawVerdict:
-    """An activation is used in networks, whose graphs are kept; a neuron has no such use."""
     spot = tally.breaches.get(RETAIN_GRAPH)
     shown = None
     if spot is not None:
@@ -143,6 +145,6 @@ def _law(plan: Plan, passes: Passes, tally: Tally, judge: SecondOrderJudge) -> L
         RETAIN_GRAPH,
         passed=spot is None,
         counterexample=shown,
-        required=plan.strict_laws or plan.subject.kind is Kind.ACTIVATION,
+        required=retain_graph_required(plan),
         checked=tally.examples,
     )

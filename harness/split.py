@@ -76,13 +76,13 @@ def split(
     None where a number on the way is not finite: then there is nothing to add up.
     """
     numbers = [each for each in (*stages, upstream_gradient) if each is not None]
-    if not all(map(isfinite, numbers)) or _value(exact) is None:
+    d = _value(exact)
+    if not all(map(isfinite, numbers)) or d is None:
         return None
     if isinstance(preactivation, float) and not isfinite(preactivation):
         return None
     g, y = from_float(upstream_gradient), from_float(stages.output)
-    d, computed = _value(exact), from_float(stages.bias_gradient)
-    assert d is not None
+    computed = from_float(stages.bias_gradient)
     from_output = multiply(g, _one_minus_square(y))
     slope = None if stages.slope is None else multiply(g, from_float(stages.slope))
     if preactivation is None:

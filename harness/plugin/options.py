@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from harness.case import DTYPES
-from harness.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +67,3 @@ def places(options: Options) -> list[tuple[str, str]]:
             )
     devices = options.devices or ("cpu", *(("cuda",) if torch.cuda.is_available() else ()))
     return [(dtype, device) for device in devices for dtype in options.dtypes or DTYPES]
-
-
-def usage(error: UsageError) -> pytest.UsageError:
-    """The error as pytest shows one that its user has made."""
-    return pytest.UsageError(str(error))

@@ -15,7 +15,7 @@ from harness.judge import Plan
 from harness.one_case import judge_case
 from harness.pasted import smallest_case
 from harness.plugin.examples import Examples
-from harness.plugin.options import Options, usage
+from harness.plugin.options import Options
 from harness.subjects import Subject
 from harness.verdict import Verdict, Verification
 
@@ -78,7 +78,7 @@ class VerifyNeuron:
                 second_order=options.second_order,
             )
         except UsageError as error:
-            raise usage(error) from None
+            raise pytest.UsageError(str(error)) from None
         return plan
 
     def _seed(self) -> int:

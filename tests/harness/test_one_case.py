@@ -9,14 +9,18 @@ import pytest
 import torch
 
 import harness
+from harness.api import make_plans, named_subject
 from harness.case import Case
 from harness.direction import Direction
+from harness.grade import Grade
+from harness.one_case import judge_case
 from harness.pasted import pasted_test
 from harness.verdict import VerificationError
 from tests.harness import faulty
-from tests.harness.second_order_subjects import FAULTY
+from tests.harness.second_order_subjects import FAULTY, UNREPEATABLE
 
 CASE = Case("float32", (), (), 0.5, 1.0)
+DOWN = Direction((1.0,), (-1.0,), 0.5)
 FAR = Case("float32", (), (), 9.0, 1.0)
 
 
@@ -68,6 +72,82 @@ def test_the_second_order() -> None:
     subject = next(each for each in FAULTY.values() if each.kind is harness.Kind.ACTIVATION)
     with pytest.raises(VerificationError, match="bias_hessian_product: wrong"):
         harness.check(subject, along)
+
+
+def test_a_case_of_the_second_order_is_held_to_its_own_requirement() -> None:
+    """As in a verification: textbook, though more is required of the first order."""
+    along = Case("float32", (), (), 7.0, 1.0, direction=Direction((), (), 1.0))
+    (plan,) = make_plans(
+        [named_subject(torch.tanh, "activation")],
+        dtypes=["float32"],
+        devices=["cpu"],
+        require="faithful",
+        examples=1,
+        seed=0,
+        activation_ulps=None,
+    )
+    verdict = judge_case(plan, along)
+    assert (Grade.TEXTBOOK, Grade.TEXTBOOK, None) == (
+        verdict.grade,
+        verdict.required,
+        verdict.failure,
+    )
+    with pytest.raises(VerificationError, match="graded textbook, required faithful"):
+        harness.check(torch.tanh, along, kind="activation", require="faithful")
+    neuron = next(each for each in FAULTY.values() if each.kind is harness.Kind.NEURON)
+    (plan,) = make_plans(
+        [named_subject(neuron)],
+        dtypes=["float32"],
+        devices=["cpu"],
+        require=None,
+        examples=1,
+        seed=0,
+        activation_ulps=None,
+    )
+    assert judge_case(plan, Case("float32", (0.5,), (0.5,), 0.5, 1.0, direction=DOWN)).passed
+
+
+@pytest.mark.parametrize(
+    ("subject", "case", "message"),
+    [
+        ("textbook", Case("float32", (1.0,), (), 0.0, 1.0), "which fits a tanh-gradient"),
+        ("aten-tanh-gradient", Case("float32", (1.0,), (1.0,), 0.0, 1.0), "which fits a neuron"),
+        (
+            "aten-tanh-gradient",
+            Case("float32", (), (), 0.0, 1.0, direction=Direction((), (), 1.0)),
+            "has no second order; leave the direction out",
+        ),
+    ],
+)
+def test_a_case_that_does_not_fit(subject: str, case: Case, message: str) -> None:
+    """One line says so."""
+    with pytest.raises(harness.UsageError, match=message):
+        harness.check(subject, case)
+
+
+def test_a_graph_that_cannot_be_kept() -> None:
+    """Fails an activation; of a neuron it is observed."""
+    along = Case("float32", (), (), 1.0, 2.0, direction=Direction((), (), 1.0))
+    halves = UNREPEATABLE[next(iter(UNREPEATABLE))][0]
+    with pytest.raises(VerificationError, match="breaks the law retain-graph"):
+        harness.check(halves, along, kind="activation")
+
+    def neuron(x: Any, w: Any, b: Any, g: Any) -> Any:
+        y = halves((x * w).sum() + b)
+        (d,) = torch.autograd.grad(y, b, g, create_graph=True)
+        return y, d * w, d * x, d
+
+    (plan,) = make_plans(
+        [named_subject(neuron)],
+        dtypes=["float32"],
+        devices=["cpu"],
+        require=None,
+        examples=1,
+        seed=0,
+        activation_ulps=None,
+    )
+    broken = [law.name for law in judge_case(plan, along).broken_laws]
+    assert "retain-graph" not in broken
 
 
 @pytest.mark.parametrize("text", ["", "{}", CASE.to_json().replace("float32", "float8")])
